@@ -142,9 +142,18 @@ def _run_rows(scenario: Scenario, system: System, result: Result) -> Iterator[tu
     yield "solver", ", ".join([settings["solver"].value, *used])
     wall = f"{statistics['wall time [s]']:.3g} s of wall time"
     yield "run", f"{statistics['simulated time [s]']:g} s in {wall}, {statistics['steps']} steps"
+    if result.message:
+        yield "end", f"{_stopped_by(system, result)}{result.message}"
     if not scenario.tables.checks.final and len(result.time):
         for k, name in enumerate(list(result)[:6]):
             yield ("final" if k == 0 else ""), f"{name} = {numbers(result[name][-1])}"
+
+
+def _stopped_by(system: System, result: Result) -> str:
+    """The block whose stop event ended a run, where it is known: ``'tank.level': ``."""
+    fired = {event.name for event in result.events}
+    found = {e.path for e in system.events if e.stop == result.message and e.name in fired}
+    return f"'{found.pop()}': " if len(found) == 1 else ""
 
 
 def _port_rows(system: System) -> Iterator[tuple[str, str]]:

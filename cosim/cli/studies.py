@@ -64,8 +64,8 @@ def _rows(result: StudyResult) -> Iterator[Row]:
     counts = ", ".join(
         f"{int((status == s).sum())} {s}" for s in ("done", "stopped", "failed") if (status == s).any()
     )
-    yield Row("cases", f"{counts}{f', {missing} missing' if missing else ''}")
-    for name in m.requirements:
+    yield Row("cases", f"{counts or 'none done'}{f', {missing} missing' if missing else ''}")
+    for name in m.requirements if len(table) else ():
         met = table[name].astype(bool)
         worst = table[f"{name}.robustness"].min()
         style = "" if met.all() else "red"
@@ -89,19 +89,24 @@ def _rows(result: StudyResult) -> Iterator[Row]:
     yield Row("written", f"{result.store.folder.url} ({in_units(result.store.folder.size)})")
 
 
-def show_estimate(path: Path, trust: bool) -> None:
-    """The cases of a study file, their cost and their storage."""
+def show_estimate(path: Path, out: str | None, trust: bool, options: SweepOptions) -> None:
+    """The cases of a study file that would be run, their cost and their storage."""
     study = Study(path, trust=trust)
-    found = study.estimate()
-    print_heading(study.plan.name, f"{len(study)} cases")
+    folder = out or str(Path("results") / study.plan.name)
     cases = study.cases
-    for k in range(min(len(cases), MOST_ROWS)):
+    wanted = study.wanted(folder, resume=options.resume, only=options.only, limit=options.limit)
+    some = "" if len(wanted) == len(cases) else f", {len(wanted)} of them to run"
+    print_heading(study.plan.name, f"{len(cases)} cases{some}")
+    if not len(wanted):
+        return
+    found = study.estimate(cases=wanted)
+    for k in map(int, wanted[:MOST_ROWS]):
         values = [f"{name} = {column[k]:.6g}" for name, column in cases.flat.items()]
         if study.plan.several:
             values.insert(0, study.plan.variants[int(cases.variant[k])])
         print_rows([Row(f"case {k}", ", ".join([*values, f"seed {int(cases.seeds[k])}"]))])
-    if len(cases) > MOST_ROWS:
-        print_rows([Row("", f"... and {len(cases) - MOST_ROWS} more")])
+    if len(wanted) > MOST_ROWS:
+        print_rows([Row("", f"... and {len(wanted) - MOST_ROWS} more")])
     total = found.seconds * found.cases
     print_rows(
         [

@@ -52,10 +52,10 @@ def sweep(
         from cosim.cli import studies
 
         path = checked_path(file, "sweep", (".toml",))
-        if dry_run:
-            studies.show_estimate(path, trust)
-            return
         options = studies.SweepOptions(executor, scheduler, workers, resume, only, limit, reuse)
+        if dry_run:
+            studies.show_estimate(path, out, trust, options)
+            return
         code = studies.sweep(path, out, trust, options)
         if code:
             raise typer.Exit(code)

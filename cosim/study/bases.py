@@ -12,6 +12,7 @@ from cosim.block_alone import around
 from cosim.diagram import Diagram
 from cosim.scenario.scenario import Scenario
 from cosim.settings import RunSettings
+from cosim.study.loading import naming_variant
 from cosim.system import System
 
 
@@ -59,7 +60,8 @@ class Base:
 
     def _flattened(self) -> System:
         if isinstance(self.made, Scenario):
-            return self.made.system()
+            with naming_variant(self.made.source):
+                return self.made.system()
         return self.made.system(self.settings.solve_loops, driven=self.settings.driven)
 
     def __getstate__(self) -> dict[str, Any]:

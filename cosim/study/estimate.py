@@ -31,10 +31,10 @@ class Estimate:
     chunk: int
 
 
-def estimated(plan: StudyPlan, manifest: Manifest, sample: int) -> Estimate:
-    """Run a few cases, evenly spread, without writing anything."""
-    count = len(plan.cases)
-    some = np.unique(np.linspace(0, count - 1, max(1, min(sample, count))).astype(int))
+def estimated(plan: StudyPlan, manifest: Manifest, sample: int, cases: np.ndarray) -> Estimate:
+    """Run a few of these cases, evenly spread, without writing anything."""
+    count = len(cases)
+    some = cases[np.unique(np.linspace(0, count - 1, max(1, min(sample, count))).astype(int))]
     runner = Runner(plan)
     # what is compiled is compiled once
     runner.run(some[np.unique(plan.cases.variant[some], return_index=True)[1]])
@@ -45,7 +45,7 @@ def estimated(plan: StudyPlan, manifest: Manifest, sample: int) -> Estimate:
     columns = len(manifest.parameters) + len(plan.measures.columns) + 2
     width = sum(size for size, _ in manifest.stored.values())
     each = len(manifest.times) * width * np.dtype(manifest.dtype).itemsize
-    chunk = chunk_size(count, each, seconds, 1)
+    chunk = chunk_size(len(plan.cases), each, seconds, 1)
     return Estimate(count, seconds, count * (ROW + NUMBER * columns), count * each, chunk)
 
 

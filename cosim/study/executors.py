@@ -22,6 +22,7 @@ from cosim.study.job import Job, Pieces, Tell
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
 from cosim.study.suspects import find_culprits
+from cosim.study.telling import Teller
 from cosim.study.work import Chunk, Tally, Worker
 
 LOOK = 0.1  # s between two looks
@@ -179,6 +180,15 @@ EXECUTORS: Mapping[str, Callable[[Job, Tell], None]] = {
     "processes": in_processes,
     "dask": in_dask,
 }
+
+
+def work_at(name: str, job: Job, teller: Teller) -> None:
+    """Do a job by the executor of a name; an interruption says how to go on."""
+    try:
+        EXECUTORS[name](job, teller.add)
+    except KeyboardInterrupt:
+        teller.say(f"interrupted: what is done is kept in '{job.store.folder.url}'; go on with --resume")
+        raise
 
 
 def executor_for(plan: StudyPlan, wanted: str | None, scheduler: str | None) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError, near_miss
+from blocks.errors import ScenarioError, near_miss
 from blocks.files import is_inside
 from cosim.names import mapped
 from cosim.scenario.keys import FilePlace, record
@@ -320,11 +321,22 @@ def variant_scenario(scenario: Scenario, k: int, change: Mapping[str, Any], trus
     changed = {name: value for name, value in change.items() if name != "name"}
     tables = _merged(scenario.source.tables, changed)
     source = replace(scenario.source, tables=tables, changes=changed, home=("variants", k))
-    try:
+    with naming_variant(source):
         return scenario_from(source, trust)
-    except PlantloopError as error:
-        raise type(error)(
-            f"variant '{change['name']}': {error}", path=error.path, value=error.value
+
+
+@contextmanager
+def naming_variant(source: ScenarioFile) -> Iterator[None]:
+    """Errors of a variant's tables say which variant, and where that stands in the file."""
+    try:
+        yield
+    except ScenarioError as error:
+        if source.home[:1] != ("variants",):
+            raise
+        name = source.tables["variants"][source.home[1]]["name"]
+        line = ScenarioFile(source.path, source.text, {}).line(source.home)
+        raise ScenarioError(
+            f"variant '{name}' on line {line}: {error}", path=error.path, value=error.value
         ) from error
 
 

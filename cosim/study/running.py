@@ -169,8 +169,7 @@ def outcome(
             failures[k] = plan.measures.told(error)
         except Exception as error:  # a user's function may raise anything
             failures[k] = f"{type(error).__name__}: {error}"
-    events = ready.system.events
-    messages = np.array([events[e - 1].stop if e else "" for e in starts.stopped], dtype=object)
+    messages = np.array([ready.endings[e - 1] if e else "" for e in starts.stopped], dtype=object)
     status = np.where(starts.stopped > 0, STOPPED, FINISHED).astype(object)
     for k, text in failures.items():
         status[k], messages[k] = FAILED, text

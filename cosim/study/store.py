@@ -165,6 +165,17 @@ class StudyStore:
         folder.write(MANIFEST, made.manifest.text())
         return made
 
+    def grown(self, count: int) -> StudyStore:
+        """The same with room for more cases; the manifest is written last."""
+        group = self._zarr("r+") if self.manifest.stored else {}
+        for name in ("case", *map(_key, self.manifest.stored)) if group else ():
+            group[name].resize((count, *group[name].shape[1:]))
+        if group:
+            group["case"][:] = np.arange(count)
+        made = StudyStore(self.folder, replace(self.manifest, count=count))
+        self.folder.write(MANIFEST, made.manifest.text())
+        return made
+
     def discard(self) -> None:
         """Remove the files `create` has written, if no case of the study was run."""
         if len(self.done()):

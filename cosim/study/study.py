@@ -21,7 +21,7 @@ from cosim.scenario.scenario import Scenario
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.study.cases import Cases, make_cases, parsed_cases
 from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
-from cosim.study.executors import EXECUTORS, executor_for, processors
+from cosim.study.executors import executor_for, processors, work_at
 from cosim.study.folder import Folder, url_of
 from cosim.study.folder_lock import alone_in
 from cosim.study.job import Job, Tell
@@ -37,8 +37,9 @@ from cosim.study.structural_cases import built_for_cases
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
-from cosim.study.telling import Teller, told, warn_of_cases
+from cosim.study.telling import told, warn_of_cases
 from cosim.study.verdicts import Ending
+from cosim.study.wanted_cases import named, unfinished, whole
 from cosim.study.windows import check_windows
 from cosim.study.work import Tally
 
@@ -203,9 +204,40 @@ class Study:
         return f"<Study of '{self._bases[0].name}': {len(self)} cases, {len(set(self._variants))} variants>"
 
     # --- running --------------------------------------------------------------------------------------------
-    def estimate(self, sample: int = 3) -> Estimate:
-        """Estimated cost of a full run, from the time of a few cases: `cosim sweep --dry-run` prints it."""
-        return estimated(self.plan, self.manifest(), sample)
+    def estimate(self, sample: int = 3, cases: Sequence[int] | np.ndarray | None = None) -> Estimate:
+        """Estimated cost of a full run, or of these cases, from the time of a few of them.
+
+        `cosim sweep --dry-run` prints it.
+        """
+        numbers = np.arange(len(self)) if cases is None else np.asarray(cases, dtype=np.int64)
+        return estimated(self.plan, self.manifest(), sample, numbers)
+
+    def wanted(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        resume: bool = False,
+        only: str | Sequence[int] | None = None,
+        limit: int | None = None,
+    ) -> np.ndarray:
+        """Numbers of the cases that `run` with these arguments would run; nothing is written.
+
+        Raises
+        ------
+        PlantloopError      no such case; with `resume` or `only` the folder holds another study
+        """
+        chosen = named(only, len(self))
+        if chosen is None:
+            gone_on = flag(resume, "resume") or only is not None
+            store = self._found(url_of(out, RESULTS), self.manifest(), True) if gone_on else None
+            chosen = self._unfinished(store, only)
+        return chosen[: self._most(limit)]
+
+    def _unfinished(self, store: StudyStore | None, only: str | Sequence[int] | None) -> np.ndarray:
+        return unfinished(store, only, len(self), tuple(self.plan.measures.requirements))
+
+    def _most(self, limit: int | None) -> int:
+        return len(self) if limit is None else whole(limit, "limit")
 
     def manifest(self, seconds: float = 1.0, workers: int = 1, plan: StudyPlan | None = None) -> Manifest:
         """The manifest of a store for this study; the time of a case decides how many are stored together."""
@@ -272,8 +304,8 @@ class Study:
         are given once, with the number of cases; the column "warnings" shows which cases.
         """
         count = self._workers(workers, scheduler)
-        most = len(self.cases) if limit is None else _whole(limit, "limit")
-        name, chosen = executor_for(self.plan, executor, scheduler), self._named(only)
+        most = self._most(limit)
+        name, chosen = executor_for(self.plan, executor, scheduler), named(only, len(self))
         old = None if reuse is None else StudyStore.opened(url_of(reuse, "the earlier study"))
         if old is not None:
             comparable(old.manifest, self.manifest(), old.folder.url)
@@ -281,7 +313,7 @@ class Study:
         with alone_in(url):
             fresh = not Folder(url).exists(MANIFEST)
             store = self.open_store(url, flag(resume, "resume") or only is not None, count)
-            cases = (self._wanted(store, only) if chosen is None else chosen)[:most]
+            cases = (self._unfinished(store, only) if chosen is None else chosen)[:most]
             if len(cases):
                 with told(progress, len(cases)) as teller:
                     if old is not None:
@@ -290,7 +322,7 @@ class Study:
                         teller.say(f"{copied.done} cases are those of '{old.folder.url}'")
                     job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, teller.say)
                     try:
-                        _do(name, job, teller)
+                        work_at(name, job, teller)
                     except PlantloopError:
                         if fresh:
                             store.discard()  # no worker could work at it: treat it as not asked for
@@ -309,11 +341,21 @@ class Study:
             return self._open(url, self.manifest(), resume)
         return self._open(url, self.manifest(seconds_of_a_case(self.plan), workers), resume)
 
-    def _open(self, url: str, manifest: Manifest, resume: bool) -> StudyStore:
+    def _open(self, url: str, manifest: Manifest, resume: bool, longer: bool = False) -> StudyStore:
+        """What is there or made; `longer`: a search for more cases than it had goes on."""
+        if (store := self._found(url, manifest, resume, longer)) is not None:
+            store.folder.remove_leftovers()
+            return store if store.manifest.count == manifest.count else store.grown(manifest.count)
+        return StudyStore.create(url, manifest, {n: p.read_bytes() for n, p in self._files.items()})
+
+    def _found(self, url: str, manifest: Manifest, resume: bool, longer: bool = False) -> StudyStore | None:
+        """The store of this study that is there; None where nothing is."""
         if not Folder(url).exists(MANIFEST):
-            return StudyStore.create(url, manifest, {n: p.read_bytes() for n, p in self._files.items()})
+            return None
         store = StudyStore.opened(url)
-        if changed := store.manifest.changes(manifest):
+        more = longer and store.manifest.count < manifest.count
+        before = replace(store.manifest, count=manifest.count) if more else store.manifest
+        if changed := before.changes(manifest):
             raise PlantloopError(
                 f"'{url}' holds results of another study: {'; '.join(changed)}.",
                 path=url,
@@ -326,24 +368,7 @@ class Study:
                 path=url,
                 hint="Go on with --resume (resume=True), or give another folder.",
             )
-        store.folder.remove_leftovers()
         return store
-
-    def _named(self, only: str | Sequence[int] | None) -> np.ndarray | None:
-        """Cases that are given by their numbers; None if the store has to find them."""
-        if only is None or (isinstance(only, str) and only in ("missing", "failed")):
-            return None
-        return np.array(parsed_cases(only if isinstance(only, str) else ",".join(map(str, only)), len(self)))
-
-    def _wanted(self, store: StudyStore, only: str | Sequence[int] | None) -> np.ndarray:
-        """Numbers of the cases that are not done, or of those that failed or miss a requirement."""
-        if only != "failed":
-            return np.setdiff1d(np.arange(len(self)), store.done())
-        table = store.table()
-        bad = table["status"] == "failed"
-        for name in self.plan.measures.requirements:
-            bad |= ~table[name].astype(bool)
-        return np.asarray(table.index.to_numpy()[bad.to_numpy(dtype=bool)])
 
     def falsify(
         self,
@@ -413,7 +438,7 @@ class Study:
     def _workers(self, wanted: int | None, scheduler: str | None) -> int:
         """The number of workers: one if a block of the model allows no more."""
         held = self.plan.alone
-        count = (1 if held else processors()) if wanted is None else _whole(wanted, "workers")
+        count = (1 if held else processors()) if wanted is None else whole(wanted, "workers")
         if held and (count > 1 or scheduler is not None):
             others = f"workers is {count}" if scheduler is None else f"at '{scheduler}' there may be several"
             raise PlantloopError(
@@ -431,7 +456,7 @@ class Study:
             raise PlantloopError(
                 f"seed is {shown(chosen)}, expected a whole number of 0 or more.", value=seed
             )
-        return _whole(given.runs if runs is None else runs, "runs"), int(chosen)
+        return whole(given.runs if runs is None else runs, "runs"), int(chosen)
 
     def _only_requirement(self) -> str:
         known = list(self.plan.measures.requirements)
@@ -474,7 +499,8 @@ class Study:
         def store(plan: StudyPlan, what: Mapping[str, str], chunk: int) -> StudyStore:
             manifest = self.manifest(plan=plan)
             manifest = replace(manifest, chunk=chunk, fingerprints={**manifest.fingerprints, **what})
-            return self._open(url_of(out, RESULTS), manifest, flag(resume, "resume"))
+            gone_on = flag(resume, "resume")
+            return self._open(url_of(out, RESULTS), manifest, gone_on, longer=gone_on)
 
         count = self._workers(workers, scheduler)
         executor_for(self.plan, executor, scheduler)  # refused before anything is written
@@ -485,17 +511,3 @@ class Study:
         from cosim.study.one_case import OneCase
 
         return OneCase(self.plan, int(parsed_cases(str(k), len(self.cases))[0]))
-
-
-def _do(name: str, job: Job, teller: Teller) -> None:
-    try:
-        EXECUTORS[name](job, teller.add)
-    except KeyboardInterrupt:
-        teller.say(f"interrupted: what is done is kept in '{job.store.folder.url}'; go on with --resume")
-        raise
-
-
-def _whole(value: Any, what: str) -> int:
-    if not is_number(value) or value != int(number(value, what)) or value < 1:
-        raise PlantloopError(f"{what} is {shown(value)}, expected a whole number, one or more.", value=value)
-    return int(value)

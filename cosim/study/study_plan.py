@@ -208,6 +208,7 @@ class Prepared:
     shown : signals of the model, without what the study added; stored : those that are kept
     logged : signals an engine writes down, `times` : when [s]
     verdicts : requirement that is watched -> signal of what is certain of it
+    endings : of every event, what it says where it ends a run, with the block of the model it is of
     held : probes whose slopes are known -> do these or they themselves jump with what ticks and instants
     change?
     """
@@ -223,6 +224,7 @@ class Prepared:
     logged: tuple[str, ...]
     times: np.ndarray
     verdicts: Mapping[str, str]
+    endings: tuple[str, ...]
     held: Mapping[str, bool] = field(default_factory=dict)
 
     def smooth(self, time: np.ndarray, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -243,7 +245,7 @@ class Prepared:
 
         base = plan.bases[variant]
         system = base.system()
-        shown = tuple(system.chosen(None))
+        shown, own = tuple(system.chosen(None)), {event.name for event in system.events}
         if plan.actions or plan.stops or plan.ending is not None:
             system = acted(base.diagram(), system, base.settings, plan.actions, plan.stops, plan.ending)
         watched = () if plan.ending is None else tuple(plan.ending.watched())
@@ -281,6 +283,7 @@ class Prepared:
             (*keep, *added, *kept_for_warnings(system, (*keep, *added))),
             times,
             verdicts,
+            tuple(f"'{e.path}': {e.stop}" if e.stop and e.name in own else e.stop for e in system.events),
             {name: follow_held(bare, probes.formulas[name]) for name in probes.steep},
         )
 

@@ -22,6 +22,7 @@ BAD = {
     "variant of an unknown field": ('[[variants]]\nname = "a"\nblocks.step.tme = 0.7', ["variant 'a'", "[variants[0]] blocks.step.tme", "did you mean 'time'"]),
     "variant with a text for a number": ('[[variants]]\nname = "a"\n[[variants]]\nname = "b"\n[variants.blocks.k]\nk = "x"', ["variant 'b'", "[variants[1].blocks.k] k", "expected a number"]),
     "variant of an unknown table": ('[[variants]]\nname = "a"\nblock.step.time = 0.7', ["variant 'a'", "[variants[0]] block:", "did you mean 'blocks'"]),
+    "variant that leaves an input open": ('[[variants]]\nname = "a"\n[[variants]]\nname = "b"\nwiring.connect = []', ["variant 'b' on line", "is not connected"]),
     "condition that is a number": ('[[actions]]\nwhen = "lag.y"\nset = { "k.k" = 2 }', ["[actions[0]] when", "this is a number", "^"]),
     "action on a start value": ('[[actions]]\nat = 1\nset = { "lag.x" = 0.5 }', ["[actions[0]] set", "no parameter 'lag.x'"]),
     "fault of a component that is not there": ('[[actions]]\nat = 1\nfault = "bias"\nvalue = 1\nsignal = "lag.y[3]"', ["[actions[0]] signal", "no component 3"]),

@@ -73,6 +73,12 @@ def test_a_search_goes_on_with_what_is_done(bowl, tmp_path):
         part.unlink()
     again = study.falsify(tmp_path / "b", "off the bottom", runs=64, workers=1, resume=True).study.table
     assert np.array_equal(whole["f"], again["f"])
+    study.falsify(tmp_path / "d", "off the bottom", runs=20, workers=1)  # ends within a generation
+    longer = study.falsify(tmp_path / "d", "off the bottom", runs=64, workers=1, resume=True).study
+    assert np.array_equal(whole["f"], longer.table["f"])
+    assert longer.store.manifest.count == len(longer.table) == 64
+    with pytest.raises(PlantloopError, match="has 64 cases, now there are 20"):
+        study.falsify(tmp_path / "d", "off the bottom", runs=20, workers=1, resume=True)
     with pytest.raises(PlantloopError, match="cases changed"):
         study.falsify(tmp_path / "b", "off the bottom", runs=64, seed=1, resume=True)
     with pytest.raises(PlantloopError, match="no requirement 'of the bottom'; did you mean 'off the bottom'"):

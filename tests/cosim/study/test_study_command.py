@@ -57,6 +57,13 @@ def test_a_dry_run_writes_nothing(study_file, tmp_path):
     assert "case 5  k.k = 9, lag.x = 0.1, step.after = 1.5" in shown.output
     assert "s per case" in shown.output
     assert not (tmp_path / "out").exists()
+    some = cosim("sweep", path, "--dry-run", "--only", "1,5", "--limit", 1).output
+    assert "1 of them to run" in some and "case 1" in some and "case 5" not in some and "case 0" not in some
+    none = cosim("sweep", path, "--out", tmp_path / "out", "--only", "failed")  # of nothing
+    assert "none done, 6 missing" in none.output and "nan" not in none.output
+    cosim("sweep", path, "--out", tmp_path / "out", "--only", "0,2", "--workers", 1)
+    rest = cosim("sweep", path, "--dry-run", "--out", tmp_path / "out", "--resume").output
+    assert "4 of them to run" in rest and "case 1" in rest and "case 2" not in rest
 
 
 def test_without_its_tables_it_runs_as_one_case(study_file, tmp_path):

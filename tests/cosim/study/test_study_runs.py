@@ -184,7 +184,7 @@ def test_a_failed_run_is_a_row_and_a_stop_is_no_failure(tmp_path):
     )  # fmt: skip
     s = study.run(tmp_path / "out")
     assert list(s.table["status"]) == ["done", "stopped"]
-    assert s.table.loc[1, "message"] == "large enough"
+    assert s.table.loc[1, "message"] == "'end': large enough"
     assert s.table.loc[1, "last"] == pytest.approx(50.0, rel=1e-6)
     assert s.table.loc[1, "end_time"] == pytest.approx(1 - 1 / 50, abs=1e-6)
     assert list(s.failed.index) == [1]
