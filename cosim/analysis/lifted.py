@@ -408,9 +408,10 @@ def refuse_opaque(system: System) -> None:
     for segment in system.schedule:
         if segment.external is not None:
             raise PlantloopError(
-                f"block '{segment.path}' is an opaque Python function and has no derivative.",
+                f"block '{segment.path}' is an opaque Python function or co-simulated unit: no derivative.",
                 path=segment.path,
-                hint="Replace it by blocks with equations, or linearise around it.",
+                hint='Replace it by blocks with equations, an FMU by its model exchange (kind="me"), '
+                "or linearise around it.",
             )
 
 
