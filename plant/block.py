@@ -30,10 +30,7 @@ from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
 from plant.equations.across import with_what_acts
 from plant.equations.all_stages import all_stages
-from plant.equations.asked_bodies import (
-    mention_idle_uses,
-    refuse_inactive_bodies,
-)
+from plant.equations.asked_bodies import mention_idle_uses, refuse_inactive_bodies
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
 from plant.equations.controls import check_controls
@@ -495,14 +492,9 @@ class Plant(Block):
 
     def _states(self, b: Equations) -> States:
         """States of the plant, and the first stage of its equations."""
+        inputs = declare_inputs(b, self.inputs.values(), self.formulas)
+        tunables = Tunables(b, self.model, self.tunable)
         return declare_states(
-            b,
-            self.model,
-            self.mechanism,
-            self.formulas,
-            declare_inputs(b, self.inputs.values(), self.formulas),
-            Tunables(b, self.model, self.tunable),
-            self._start_states,
-            self._roles,
-            self.trust,
-        )
+            b, self.model, self.mechanism, self.formulas, inputs, tunables,
+            self._start_states, self._roles, self.trust,
+        )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
 from typing import TypeVar
@@ -39,7 +39,7 @@ from cosim.compile.schedule import build_schedule
 from cosim.compile.shown_signals import ShownSignals
 from cosim.compile.signal_nodes import SignalNode
 from cosim.compile.sizes import resolve_sizes
-from cosim.compile.slopes import Slopes
+from cosim.compile.slopes import Slopes, with_slopes
 from cosim.compile.starting import in_order
 from cosim.compile.units import WireUnits, convert, follow_units
 from cosim.compile.vectors import Vectors
@@ -172,7 +172,7 @@ class _Writer:
             residual = slopes.into_residual(self.v.t, x, derivative, w, residual)
             found = slopes.found(self.v.t, x, derivative, w, residual)
             derivative = slopes.put(derivative, found)
-            events = _with_slopes(events, slopes, found)
+            events = with_slopes(events, slopes, found)
             accepted = (slopes.put(accepted[0], found), accepted[1])  # where crossings of inactive parts stay
         shown = ShownSignals(self.v)
         signals = shown.found(between)
@@ -490,16 +490,3 @@ class _Writer:
             for i in self.placed.values()
             for k, r in enumerate(i.traced.declared.ranges)
         )
-
-
-def _with_slopes(events: Sequence[SystemEvent], slopes: Slopes, found: ca.SX) -> tuple[SystemEvent, ...]:
-    """Events with the slopes in the place of what stands for them."""
-    used = slopes.used_by([e.crossing for e in events])
-    every = [[e.crossing, *(value for _, _, value in e.resets)] for e in events]
-    put = iter(slopes.put_into([value for own in every for value in own], found))
-    made = []
-    for e, sloped in zip(events, used, strict=True):
-        crossing = next(put)
-        resets = tuple((vector, places, next(put)) for vector, places, _ in e.resets)
-        made.append(replace(e, crossing=crossing, resets=resets, by_value=e.by_value or sloped))
-    return tuple(made)

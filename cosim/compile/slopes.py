@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, islice
 
 import casadi as ca
@@ -11,6 +12,7 @@ from blocks.contract.memories import Slope
 from blocks.errors import BlockError
 from cosim.compile.expressions import Expressions
 from cosim.compile.placed_block import PlacedBlock
+from cosim.system_parts import SystemEvent
 
 
 def along(g: ca.SX, t: ca.SX, x: ca.SX, derivative: ca.SX, w: ca.SX, residual: ca.SX) -> ca.SX:
@@ -136,6 +138,19 @@ class Slopes:
     def put(self, expression: ca.SX, slopes: ca.SX) -> ca.SX:
         """An expression with the slopes in the place of what stands for them."""
         return ca.substitute(expression, self._symbols, slopes)
+
+
+def with_slopes(events: Sequence[SystemEvent], slopes: Slopes, found: ca.SX) -> tuple[SystemEvent, ...]:
+    """Events with the slopes in the place of what stands for them."""
+    used = slopes.used_by([e.crossing for e in events])
+    every = [[e.crossing, *(value for _, _, value in e.resets)] for e in events]
+    put = iter(slopes.put_into([value for own in every for value in own], found))
+    made = []
+    for e, sloped in zip(events, used, strict=True):
+        crossing = next(put)
+        resets = tuple((vector, places, next(put)) for vector, places, _ in e.resets)
+        made.append(replace(e, crossing=crossing, resets=resets, by_value=e.by_value or sloped))
+    return tuple(made)
 
 
 def _unknown(name: str, delayed: bool) -> BlockError:

@@ -7,7 +7,7 @@ that are in the store are not run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -163,6 +163,24 @@ def falsify(
         )
     optimiser = cma_es(len(_some(space)), seed)
     return _searched(plan, space, Aim((requirement + ROBUSTNESS,), (), True), runs, seed, optimiser, run)
+
+
+def only_of(requirements: Iterable[str]) -> str:
+    """The requirement to break where none is named: the only one.
+
+    Raises
+    ------
+    PlantloopError      there are several, or none
+    """
+    known = list(requirements)
+    if len(known) != 1:
+        names = ", ".join(f"'{name}'" for name in known)
+        first = f'requirement = "{known[0]}"' if known else ""
+        raise PlantloopError(
+            f"which requirement is to be broken? There {'are ' + names if known else 'is none'}.",
+            hint=f"Name it: {first} under [search], or falsify(..., requirement=)." if known else "",
+        )
+    return known[0]
 
 
 def optimise(

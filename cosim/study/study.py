@@ -31,7 +31,7 @@ from cosim.study.opened import StudyResult
 from cosim.study.probes import FormulaError
 from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
-from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, optimise, space_of
+from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, only_of, optimise, space_of
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
 from cosim.study.structural_cases import built_for_cases
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
@@ -397,7 +397,7 @@ class Study:
         PlantloopError      no such requirement, no bounds, or the folder holds something else
         """
         count, chosen = self._search_numbers(runs, seed)
-        name = requirement or self.tables.search.requirement or self._only_requirement()
+        name = requirement or self.tables.search.requirement or only_of(self.plan.measures.requirements)
         with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
             made = self._runs(out, executor, resume, workers, scheduler, teller.add)
             return self._warned(falsify(self.plan, self.space, name, count, chosen, made))
@@ -453,22 +453,8 @@ class Study:
         given = self.tables.search
         chosen = given.seed if seed is None else seed
         if not is_number(chosen) or chosen != int(number(chosen, "seed")) or chosen < 0:
-            raise PlantloopError(
-                f"seed is {shown(chosen)}, expected a whole number of 0 or more.", value=seed
-            )
+            raise PlantloopError(f"seed is {shown(chosen)}, expected a whole number, 0 or more.", value=seed)
         return whole(given.runs if runs is None else runs, "runs"), int(chosen)
-
-    def _only_requirement(self) -> str:
-        known = list(self.plan.measures.requirements)
-        if len(known) != 1:
-            names = ", ".join(f"'{name}'" for name in known)
-            first = f'requirement = "{known[0]}"' if known else ""
-            cure = f"Name it: {first} under [search], or falsify(..., requirement=)." if known else ""
-            raise PlantloopError(
-                f"which requirement is to be broken? There {'are ' + names if known else 'is none'}.",
-                hint=cure,
-            )
-        return known[0]
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:
