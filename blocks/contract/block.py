@@ -49,6 +49,7 @@ FOR_COMPILERS = (
         "ports_by_name",
     ),
     *("reaches", "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow"),
+    *("value_names", "with_value"),
 )
 """What the packages above ask of a block: not offered while one types."""
 

@@ -111,7 +111,7 @@ def scatters(view: StudyView) -> Iterator[str]:
             x = view.column(name)
             for some, colour in ((shown & ~bad, "C0"), (shown & bad, "C3")):
                 axes.scatter(x[some], y[some], s=4, color=colour, linewidths=0)
-            axes.set_xlabel(name, fontsize="small")
+            axes.set_xlabel(m.titled(name), fontsize="small")
         rows[0].set_ylabel(metric)
         yield picture(figure, f"{metric} over the parameters")
 
@@ -132,7 +132,8 @@ def parallel(view: StudyView) -> str:
         chosen = np.flatnonzero(some)
         for k in chosen[:: max(1, len(chosen) // LINES)]:
             axes.plot(places, scaled[k], color=colour, alpha=alpha, linewidth=0.6)
-    axes.set_xticks(places, [f"{n}\n{a:.3g} .. {b:.3g}" for n, a, b in zip(names, low, high, strict=True)])
+    titles = map(m.titled, names)
+    axes.set_xticks(places, [f"{n}\n{a:.3g} .. {b:.3g}" for n, a, b in zip(titles, low, high, strict=True)])
     axes.tick_params(axis="x", labelsize="small")
     axes.set_yticks([])
     return picture(figure, "parallel coordinates")

@@ -43,6 +43,7 @@ class Manifest:
     """The description of a store's contents, as plain data.
 
     stored : signals that are kept -> (size, labels); columns : of the table, those of cases first
+    units, signal_units : of parameters, and of components of signals ("plant.x[0]"), that have one
     """
 
     name: str
@@ -62,6 +63,8 @@ class Manifest:
     design: str = ""  # of the samples, if it is one of `cosim.study.sample_draws.DESIGNS`
     sampled: tuple[str, ...] = ()  # parameters of the design, in its order
     other_names: Mapping[str, str] = field(default_factory=dict)  # outputs of subsystems -> stored signals
+    units: Mapping[str, str] = field(default_factory=dict)
+    signal_units: Mapping[str, str] = field(default_factory=dict)
     format: int = FORMAT
 
     @staticmethod
@@ -84,6 +87,15 @@ class Manifest:
             return Manifest(**given | {"stored": stored} | {n: tuple(given.get(n, ())) for n in lists})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error
+
+    def titled(self, column: str) -> str:
+        """A column of the table with its unit, "motor.J [kg m^2]"; its name where it has none."""
+        return f"{column} [{self.units[column]}]" if column in self.units else column
+
+    def signal_unit(self, name: str) -> str:
+        """The unit of a component of a stored signal, or of a whole one's first; "" where it has none."""
+        full = self.other_names.get(name, name)
+        return self.signal_units.get(full) or self.signal_units.get(f"{full}[0]", "")
 
     def text(self) -> bytes:
         """The manifest as the bytes of its file."""

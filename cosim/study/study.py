@@ -37,6 +37,7 @@ from cosim.study.structural_cases import built_for_cases
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_schema import StudyTables
+from cosim.study.study_units import units_of
 from cosim.study.telling import told, warn_of_cases
 from cosim.study.verdicts import Ending
 from cosim.study.wanted_cases import named, unfinished, whole
@@ -243,8 +244,7 @@ class Study:
         """The manifest of a store for this study; the time of a case decides how many are stored together."""
         plan = plan or self.plan
         ready = plan.prepared(0)
-        tree = ready.system.tree(ready.stored)
-        stored = {n: (tree[n].size, tuple(tree[n].labels)) for n in ready.stored}
+        stored = {n.name: (n.size, tuple(n.labels)) for n in ready.system.tree(ready.stored).leaves}
         width = sum(size for size, _ in stored.values())
         each = len(plan.times) * width * np.dtype(plan.store.dtype).itemsize
         file = self._place.source.path.name if self._files else ""
@@ -267,6 +267,7 @@ class Study:
             design=design,
             other_names={n: full for n, full in ready.system.shown.items() if full in stored and n != full},
             sampled=tuple(sampling.parameters) if sampling is not None and design else (),
+            **units_of(ready.system, ready.stored, plan.cases.flat),
         )
 
     def run(

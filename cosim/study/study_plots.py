@@ -87,7 +87,8 @@ def envelope(result: StudyView, name: str, axes: Axes, cases: Sequence[int] | No
                 axes.fill_between(time, *edges, color="C0", alpha=0.18, linewidth=0)
     for case in worst(result, LINES) if cases is None else cases:
         axes.plot(time, values[case], linewidth=0.7, color="C3", alpha=0.7)
-    axes.set_title(name, loc="left", fontsize="medium")
+    unit = result.store.manifest.signal_unit(name)
+    axes.set_title(f"{name} [{unit}]" if unit else name, loc="left", fontsize="medium")
 
 
 def scatter(result: StudyView, x: str, y: str, axes: Axes) -> None:
@@ -97,5 +98,6 @@ def scatter(result: StudyView, x: str, y: str, axes: Axes) -> None:
     first, second = (table[name].to_numpy(dtype=float) for name in (x, y))
     axes.scatter(first[~bad], second[~bad], s=6, color="C0")
     axes.scatter(first[bad], second[bad], s=8, color="C3")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    titled = result.store.manifest.titled
+    axes.set_xlabel(titled(x))
+    axes.set_ylabel(titled(y))

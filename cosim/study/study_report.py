@@ -126,7 +126,14 @@ def _worst(view: StudyView) -> str:
             (f"{k}", *numbers, *margins, str(row["message"])[:80], _Raw(command), "bad" if bad else "")
         )
     return _table(
-        ("case", *m.parameters, *(f"margin of {n}" for n in m.requirements), "message", "command"), rows
+        (
+            "case",
+            *map(m.titled, m.parameters),
+            *(f"margin of {n}" for n in m.requirements),
+            "message",
+            "command",
+        ),
+        rows,
     )
 
 
@@ -172,7 +179,8 @@ def _command(view: StudyView) -> str:
 
 
 def _columns(view: StudyView) -> list[str]:
-    return ["case", *(str(c) for c in view.table.columns if c != "wall_time")]
+    titled = view.store.manifest.titled
+    return ["case", *(titled(str(c)) for c in view.table.columns if c != "wall_time")]
 
 
 def _rows(view: StudyView) -> list[list[Any]]:

@@ -36,7 +36,7 @@ def of_study(view: StudyView) -> PageData:
         {"name": "case", "role": "number", "values": page.numbers.put(table.index.to_numpy(dtype=float))}
     ]
     for name in map(str, table.columns):
-        found = {"name": name, "role": roles.get(name, "other")}
+        found = {"name": m.titled(name), "role": roles.get(name, "other")}
         if name == "wall_time":
             found["name"] = "wall_time [s]"
         columns.append(found | _column(page, table[name]))
@@ -83,7 +83,8 @@ def _signals(page: PageData, view: StudyView, cases: np.ndarray) -> list[dict[st
             if not np.isfinite(values).any():
                 continue
             band = page.numbers.put(_bands(values))
-            entry: dict[str, Any] = {"name": component, "unit": leaf.unit(k), "envelope": band}
+            unit = m.signal_unit(name if size == 1 else f"{name}[{k}]")
+            entry: dict[str, Any] = {"name": component, "unit": unit, "envelope": band}
             stored = [int(c) for c in wanted if np.isfinite(whole[c, :, k]).any()]
             if stored:
                 entry |= {"cases": stored, "curves": page.numbers.put(whole[stored, :, k])}

@@ -16,6 +16,7 @@ from cosim.study.compare import compare
 from cosim.study.junit import junit
 from cosim.study.pacing import paced
 from cosim.study.study_report import report
+from cosim.viewer.study_data import of_study
 from tests.helpers.browser import shown
 
 
@@ -70,6 +71,27 @@ def test_a_page_needs_nothing_else(done):
     assert "http" not in re.sub(r"data:[^\"]*", "", page)
     assert "<safe>" not in page
     assert page.count("<img") >= 6
+
+
+def test_units_stand_beside_parameters_and_signals(tmp_path):
+    d = Diagram("d")
+    d.add("one", Constant([1.0, 2.0]), units={"y": ["m", "rad"]})
+    d.add("k", Gain([2.0, 3.0]), units={"k": "N/m"})
+    d.add("x", Integrator())
+    d.connect("one.y -> k.u", "one.y[0] -> x.u")
+    study = Study(d, until=0.1, sweep={"k.k[1]": [1.0, 2.0], "x.x": [0.0, 1.0]}, metrics={"y": "final(x.y)"},
+                  store={"signals": ["one.y", "x.y"]}, log_every=0.05)  # fmt: skip
+    done = study.run(tmp_path / "out", workers=1, executor="threads")
+    m = open_study(tmp_path / "out").store.manifest
+    assert [m.titled(c) for c in ("k.k[1]", "x.x", "y")] == ["k.k[1] [N/m]", "x.x", "y"]
+    assert [m.signal_unit(n) for n in ("one.y", "one.y[1]", "none")] == ["m", "rad", ""]
+    assert "k.k[1] [N/m]" in report(done)
+    content = of_study(done).content["study"]
+    assert "k.k[1] [N/m]" in [c["name"] for c in content["columns"]]
+    assert [(s["name"], s["unit"]) for s in content["signals"]][:2] == [
+        ("one.y[0]", "m"),
+        ("one.y[1]", "rad"),
+    ]
 
 
 def test_a_page_in_a_browser(done, tmp_path):
