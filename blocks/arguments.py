@@ -46,6 +46,18 @@ def number(
     return float(value)
 
 
+def whole_number(value: Any, what: str) -> int:
+    """A number of things, at least one.
+
+    Raises
+    ------
+    PlantloopError      it is none
+    """
+    if not is_number(value) or value != int(number(value, what)) or value < 1:
+        raise PlantloopError(f"{what} is {shown(value)}, expected a whole number, one or more.", value=value)
+    return int(value)
+
+
 def flag(value: Any, what: str, error: type[PlantloopError] = PlantloopError) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):

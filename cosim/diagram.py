@@ -53,9 +53,9 @@ FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim",
 """What is looked for in a diagram, and done by a function."""
 
 FOR_OTHER_FILES = (
-    *("content", "drivers", "given", "graph", "grounded", "inner_values", "kept", "netlist"),
-    *("own_parameters", "ports_at", "prefix"),
-)
+    "content", "drivers", "given", "graph", "grounded", "inner_values", "kept", "netlist", "own_parameters",
+    "ports_at", "prefix",
+)  # fmt: skip
 """What the rest of the package asks of a diagram: not offered while one types."""
 
 

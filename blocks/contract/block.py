@@ -36,21 +36,10 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    *(
-        "alone",
-        "check_parameters",
-        "counts_calls",
-        "drawn_as",
-        "driven",
-        "hears_rises",
-        "jump_cure",
-        "made_by",
-        "port_name",
-        "ports_by_name",
-    ),
-    *("reaches", "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow"),
-    *("value_names", "with_value"),
-)
+    "alone", "check_parameters", "counts_calls", "drawn_as", "driven", "hears_rises", "jump_cure", "made_by",
+    "port_name", "ports_by_name", "reaches", "shares_equations", "start_only", "switches_by_design",
+    "uncoupled", "units_follow", "value_names", "with_value",
+)  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
 

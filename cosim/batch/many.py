@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from blocks.arguments import is_number, number
+from blocks.arguments import is_number, number, whole_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss, shown
@@ -87,10 +87,7 @@ def simulate_many(
     >>> found = simulate_many(d, {"parameters": {"plant.m": np.linspace(0.1, 1, 1000)}}, 10.0)
     """
     chosen = RunSettings.of(settings, **keywords)
-    if threads is not None and not (is_number(threads) and threads == int(number(threads, "threads")) >= 1):
-        raise PlantloopError(
-            f"threads is {shown(threads)}, expected a whole number, one or more.", value=threads
-        )
+    workers = _processors() if threads is None else whole_number(threads, "threads")
     times, until = _times(until, log_every, log_at)
     drawn, constants = driven(diagram, inputs)
     groups = groups_of(drawn, parameters, _listed(runs), chosen.solve_loops, chosen.driven)
@@ -107,7 +104,7 @@ def simulate_many(
         logged = np.append(times, until) if more and not (len(times) and times[-1] >= until) else times
         given, shown_there = mapped(group.parameters, "parameters"), [*names, *more]
         several.append(_starts(system, chosen, start, given, group.runs, until, logged, shown_there))
-    return _run_groups(groups, several, trees, times, int(threads or _processors()), progress)
+    return _run_groups(groups, several, trees, times, workers, progress)
 
 
 def _times(

@@ -209,7 +209,7 @@ def _replay(one: OneCase, folder: Path) -> int:
 LAST_STEPS = 20
 
 
-def told_apart(time: float, before: float) -> str:
+def instant_text(time: float, before: float) -> str:
     """An instant [s] with nine digits, or as many as distinguish it from the previous one."""
     digits = next(
         (d for d in range(9, 17) if f"{time:.{d}g}" != f"{before:.{d}g}"), 17 if time > before else 9
@@ -224,7 +224,7 @@ def _show_steps(sim: Simulation, result: Result) -> None:
     for k in range(first, len(result.time)):
         before = result.time[k - 1] if k else result.time[0]
         values = ", ".join(f"{n} = {result[n][k, 0]:.6g}" for n in names)
-        instant = told_apart(result.time[k], before)
+        instant = instant_text(result.time[k], before)
         print_rows([Row(f"t = {instant}", f"step {result.time[k] - before:.3g} s: {values}")])
     for event in result.events[-LAST_STEPS:]:
         print_rows([Row("event", f"{event.name} at t = {event.time:.9g} s")])

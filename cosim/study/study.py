@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from blocks.arguments import file_path, flag, is_number, number
+from blocks.arguments import file_path, flag, is_number, number, whole_number
 from blocks.contract.block import Block
 from blocks.contract.user_lines import each_warning_once
 from blocks.errors import PlantloopError, ScenarioError, shown
@@ -40,7 +40,7 @@ from cosim.study.study_schema import StudyTables
 from cosim.study.study_units import units_of
 from cosim.study.telling import told, warn_of_cases
 from cosim.study.verdicts import Ending
-from cosim.study.wanted_cases import named, unfinished, whole
+from cosim.study.wanted_cases import named, unfinished
 from cosim.study.windows import check_windows
 from cosim.study.work import Tally
 
@@ -238,7 +238,7 @@ class Study:
         return unfinished(store, only, len(self), tuple(self.plan.measures.requirements))
 
     def _most(self, limit: int | None) -> int:
-        return len(self) if limit is None else whole(limit, "limit")
+        return len(self) if limit is None else whole_number(limit, "limit")
 
     def manifest(self, seconds: float = 1.0, workers: int = 1, plan: StudyPlan | None = None) -> Manifest:
         """The manifest of a store for this study; the time of a case decides how many are stored together."""
@@ -439,7 +439,7 @@ class Study:
     def _workers(self, wanted: int | None, scheduler: str | None) -> int:
         """The number of workers: one if a block of the model allows no more."""
         held = self.plan.alone
-        count = (1 if held else processors()) if wanted is None else whole(wanted, "workers")
+        count = (1 if held else processors()) if wanted is None else whole_number(wanted, "workers")
         if held and (count > 1 or scheduler is not None):
             others = f"workers is {count}" if scheduler is None else f"at '{scheduler}' there may be several"
             raise PlantloopError(
@@ -455,7 +455,7 @@ class Study:
         chosen = given.seed if seed is None else seed
         if not is_number(chosen) or chosen != int(number(chosen, "seed")) or chosen < 0:
             raise PlantloopError(f"seed is {shown(chosen)}, expected a whole number, 0 or more.", value=seed)
-        return whole(given.runs if runs is None else runs, "runs"), int(chosen)
+        return whole_number(given.runs if runs is None else runs, "runs"), int(chosen)
 
     @property
     def bounds(self) -> dict[str, tuple[float, float]]:

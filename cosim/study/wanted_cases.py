@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from blocks.arguments import is_number, number
-from blocks.errors import PlantloopError, shown
 from cosim.study.cases import parsed_cases
 from cosim.study.store import StudyStore
-
-
-def whole(value: Any, what: str) -> int:
-    """A number of things, at least one.
-
-    Raises
-    ------
-    PlantloopError     it is none
-    """
-    if not is_number(value) or value != int(number(value, what)) or value < 1:
-        raise PlantloopError(f"{what} is {shown(value)}, expected a whole number, one or more.", value=value)
-    return int(value)
 
 
 def named(only: str | Sequence[int] | None, count: int) -> np.ndarray | None:

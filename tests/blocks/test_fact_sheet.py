@@ -1,4 +1,4 @@
-"""FactSheet print in a few bounded lines and stay a mapping."""
+"""Summaries of objects print in a few bounded lines and stay mappings."""
 
 import json
 

@@ -30,7 +30,7 @@ def parts(folder: Path, texts: Mapping[str, str], declarations: str) -> tuple[FF
         pytest.skip("what no test calls is left undefined, which linkers elsewhere refuse")
     try:
         command = compiler.find().command
-    except compiler.CompilerError as missing:  # pragma: no cover
+    except compiler.CompilerError as missing:
         pytest.skip(f"no C compiler: {missing}")
     files = []
     for name, text in texts.items():

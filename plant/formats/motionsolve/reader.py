@@ -45,7 +45,7 @@ def read_model(path: str | Path | IO[bytes] | IO[str] | bytes) -> Model:
     reader = _Reader(parse(data, name), Draft(Path(name).stem, name))
     reader.read()
     # where there are no problems yet, whoever uses the model finds those of its expressions
-    if reader.draft.problems and reader.draft.elements:
+    if reader.draft.problems:
         reader.draft.problems.extend(expression_faults(reader.draft, reader.expressions))
     reader.draft.report()
     return Model.of(reader.draft, file)

@@ -11,7 +11,7 @@ import pytest
 from blocks import Block, Integrator, Sine
 from blocks.contract.user_lines import warn_user
 from cosim import Diagram, Study
-from cosim.cli.studies import told_apart
+from cosim.cli.studies import instant_text
 
 
 def way(start: float = 0.0) -> Diagram:
@@ -54,7 +54,7 @@ def test_a_formula_without_a_value_is_told_by_the_names_of_what_looks_at_it():
     ],
 )
 def test_instants_of_a_replay_have_as_many_digits_as_tell_them_apart(time, before, text):
-    assert told_apart(time, before) == text
+    assert instant_text(time, before) == text
 
 
 @dataclass(frozen=True)
