@@ -12,7 +12,7 @@ from blocks.contract.memories import Branch
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
-from cosim.compile.gating import Obeyed, gated, gated_control
+from cosim.compile.gating import Obeyed, finite_or_zero, gated, gated_control
 from cosim.compile.netlist import PartCondition
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates
@@ -153,7 +153,8 @@ def at_rest(
 ) -> ca.SX:
     """The signal of an input of a latch where the part that it belongs to is given zeros.
 
-    Conditions inside rest, whatever the signals are at which the run starts.
+    Conditions inside rest, whatever the signals are at which the run starts. 0 where that is not finite, as
+    of a division by an input.
     """
     inside = f"{latch.path.rpartition('/')[0]}/"
     layer = between.with_new_values()
@@ -168,7 +169,7 @@ def at_rest(
         if node.path.startswith(inside) and node.path != latch.path:
             layer.output(node)
     k = next(k for k, i in enumerate(latch.traced.declared.inputs) if i.name == name)
-    return layer.input(latch, k)
+    return finite_or_zero(layer.input(latch, k))
 
 
 def _entering(placed: Mapping[str, PlacedBlock], inside: str) -> Iterator[tuple[str, str]]:

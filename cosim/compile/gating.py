@@ -85,6 +85,14 @@ def gated_control(traced: Traced, obeyed: Obeyed, activity: str) -> Traced:
     return Traced(replace(found, outputs=outputs))
 
 
+def finite_or_zero(value: ca.SX) -> ca.SX:
+    """Numbers as they are, 0 in place of those that are not finite.
+
+    For what is computed in an inactive part too, such as a division that an `If` guards.
+    """
+    return ca.densify(ca.if_else(ca.fabs(value) <= np.finfo(float).max, value, 0.0))
+
+
 class _Gate:
     """Rewrites what one shape of a block declares."""
 
@@ -359,7 +367,8 @@ class _Gate:
             return
         last, now = ca.SX.sym(f"(crossing {k})"), seen(event.crossing)
         if event.resets and {name for name, _ in event.resets} <= self.always:
-            yield replace(event, crossing=now, resets=tuple((name, seen(v)) for name, v in event.resets))
+            followed = self.keep(now, finite_or_zero(now))
+            yield replace(event, crossing=followed, resets=tuple((name, seen(v)) for name, v in event.resets))
             return
         crossing = self.keep(now, last)
         if self.put_back & {name for name, _ in event.resets}:
@@ -368,7 +377,9 @@ class _Gate:
             crossing = ca.if_else(ca.logic_and(self.fresh > 0.5, begun > 0.5), last, crossing)
         slopes = [m.symbol for m in self.d.memories_of(Slope)]  # unknown before the first instant
         unknown = slopes and ca.depends_on(now, ca.vertcat(*slopes))
-        start = None if unknown or event.eager else now  # an eager event is due as soon as it is active
+        start = (
+            None if unknown or event.eager else self.keep(now, finite_or_zero(now))
+        )  # an eager event is due as soon as it is active
         self.added.append(
             LatchedOutput(f"(crossing {k})", last, np.zeros(1), expression=crossing, start=start)
         )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import casadi as ca
+
 from blocks.contract.units import names_of
 from cosim.compile.expressions import Expressions
+from cosim.compile.gating import ACTIVE, finite_or_zero
+from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates
 from cosim.compile.vectors import Vectors
 from cosim.compile.wiring import ExternalInput
@@ -32,7 +36,7 @@ class ShownSignals:
             for k, i in enumerate(d.inputs):
                 if i.hold is not None:
                     source = inst.drivers[k]
-                    value = between.input(inst, k)
+                    value = shown_idle(between, inst, between.input(inst, k))
                     ticks = None if source is None else rates.rate_of(source)
                     name = f"{inst.path}.{i.name}"
                     units = names_of(self.v.units.inputs.get((inst.path, i.name), ()))
@@ -41,7 +45,7 @@ class ShownSignals:
                 port = (inst.path, o.name)
                 name = self.name_of(port)
                 ticks = rates.rate_of(port)
-                value = between.cut_off.get(port, between.outputs[port])
+                value = shown_idle(between, inst, between.cut_off.get(port, between.outputs[port]))
                 units = names_of(self.v.units.outputs.get(port, ()))
                 found[name] = Signal(name, value, o.labels, ticks, inst.path, units)
         return found
@@ -63,3 +67,15 @@ class ShownSignals:
         """Continuous states of blocks that want them in every log."""
         wanted = {inst.path for inst in self.placed.values() if inst.traced.declared.states_logged}
         return [name for name, s in self.v.x.slots.items() if s.path in wanted and name not in signals]
+
+
+def shown_idle(between: Expressions, inst: PlacedBlock, value: ca.SX) -> ca.SX:
+    """A signal of a block; 0 where it is not finite while the part that the block is in is inactive.
+
+    Such as a division that an `If` guards: it is computed there too, but nothing reads it.
+    """
+    names = [i.name for i in inst.traced.declared.inputs]
+    if ACTIVE not in names or all(value[k].is_leaf() for k in range(value.numel())):
+        return value
+    active = between.input(inst, names.index(ACTIVE)) > 0.5
+    return ca.densify(ca.if_else(active, value, finite_or_zero(value)))

@@ -158,7 +158,7 @@ class Enabled(Subsystem):
     outputs : while the part is inactive; "held" keeps the last values, "reset" returns to the initial ones
     initial : outputs before the part is active for the first time: {name: value}, or one value for all;
         default the outputs of the inside in its initial state at zero inputs, where no condition inside
-        holds
+        holds, and 0 where they are not finite there
     """
 
     inner: Any

@@ -72,7 +72,7 @@ def _no_solution(names: Sequence[Sought], value: np.ndarray, size: float, t: flo
             path=worst.name,
             time=t,
             value=size,
-            hint="It may have none there: look for values it cannot reach, or let it start nearer (ic).",
+            hint="It may have none there: look for values it cannot reach, or start nearer (guess=, ic).",
         )
     through = ", ".join(dict.fromkeys(sought.name for sought in names if not sought.equation))
     return SimulationError(
