@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import casadi as ca
 import numpy as np
 
-from blocks.contract.memories import AlgebraicUnknown
+from blocks.contract.memories import AlgebraicUnknown, ExternalOutput
 from cosim.compile.placed_block import PlacedBlock
 
 Masks = tuple[np.ndarray, np.ndarray]  # (components, inputs), (components, memories): what uses what
@@ -38,7 +38,10 @@ class SampledSignal(SignalKind):
         memory = inst.refreshed(name)
         inputs, own, _, _ = inst.traced.depends(f"m:{name}", memory.reads)
         if memory.external:  # an opaque function may use all it is given
-            return _for_all(inputs, memory.size), _for_all(own, memory.size)
+            own = _for_all(own, memory.size)
+            if isinstance(memory, ExternalOutput) and memory.asked:  # also where it is given nothing
+                own[:, inst.traced.slices[memory.asked]] = True
+            return _for_all(inputs, memory.size), own
         return inputs, own
 
 

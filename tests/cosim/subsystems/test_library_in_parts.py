@@ -15,6 +15,7 @@ from blocks import (
     DiscreteTransferFunction,
     FirstOrder,
     MovingAverage,
+    PythonFunction,
     Sine,
     TimeTable,
 )
@@ -89,3 +90,11 @@ def test_a_filter_that_a_wave_calls_takes_the_samples_at_its_crossings():
     filtered = signal.lfilter([1.0], [1.0, -0.7], U[(crossings / T).astype(int)])
     known = np.r_[0.0, filtered][np.searchsorted(crossings, TIMES)]
     assert found["part.y"][:, 0] == pytest.approx(known, abs=1e-12)
+
+
+def test_a_function_without_inputs_is_called_at_the_tick_at_which_its_part_becomes_active():
+    d = Diagram("d")
+    d.add("clock", Enabled(PythonFunction(lambda t, u: np.array([10.0 * t]), inputs=(), sample=T)))
+    d.add("on", TimeTable([0.0, 0.2, 0.4], [1.0, 0.0, 1.0], interpolation="previous")) >> d["clock"]["enable"]
+    found = simulate(d, until=0.5, log_every=T, engine="reference")["clock.y"][:, 0]
+    assert found == pytest.approx([0, 1, 1, 1, 4, 5])
