@@ -60,7 +60,8 @@ def drawn_facts(drawn: Netlist, missing: Sequence[str]) -> FactSheet:
 def states_of(found: System) -> dict[str, np.ndarray]:
     """Initial values (k,) of continuous and discrete states by name."""
     states = {name: slot.initial.copy() for name, slot in found.states.items()}
-    return states | {name: slot.initial.copy() for name, slot in found.held_of(DiscreteState).items()}
+    held = found.held_of(DiscreteState).items()
+    return states | {name: slot.initial.copy() for name, slot in held if not slot.memory.private}
 
 
 def parameters_of(found: System) -> dict[str, Any]:

@@ -161,7 +161,9 @@ class System:
         shown = self.signals.keys()
         for vector, memories in ((self.x, self.states), (self.h, self.held)):
             for name, slot in memories.items():
-                if isinstance(slot, MemorySlot) and not {name, f"{slot.path}.{slot.memory.shown}"} & shown:
+                if not isinstance(slot, MemorySlot) or slot.memory.private:
+                    continue
+                if not {name, f"{slot.path}.{slot.memory.shown}"} & shown:
                     ticks = None if slot.rate is None else self.rates[slot.rate]
                     found[name] = Signal(name, vector[slot.index], slot.labels, ticks, slot.path)
         for name, slot in self.parameters.items():
@@ -417,8 +419,8 @@ class System:
     def _initial_slots(self) -> dict[str, MemorySlot[Any]]:
         """What ``initial=`` may set: continuous states (in x); discrete states, modes and samples (in h)."""
         inputs = {slot.name for slot in self.inputs.values()}
-        held = self.held_of(Memory)
-        held = {n: s for n, s in held.items() if s.memory.settable and n not in inputs}
+        slots = ((n, s) for n, s in self.held_of(Memory).items() if not s.memory.private)
+        held = {n: s for n, s in slots if s.memory.settable and n not in inputs}
         return {**held, **self.states}
 
     def state_name(self, index: int) -> str:

@@ -36,9 +36,9 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    "alone", "check_parameters", "counts_calls", "drawn_as", "driven", "hears_rises", "jump_cure", "made_by",
-    "port_name", "ports_by_name", "reaches", "shares_equations", "start_only", "switches_by_design",
-    "uncoupled", "units_follow", "value_names", "with_value",
+    "alone", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven", "hears_rises",
+    "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "shares_equations", "start_only",
+    "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
@@ -70,7 +70,7 @@ class Block(metaclass=BlockType):
 
     @property
     def start_only(self) -> Mapping[str, str]:
-        """Names that look like parameters but cannot be set by a run: name -> what to do instead."""
+        """Other names that `with_value` takes before a run: name -> what to do where it is not built anew."""
         return {}
 
     @abc.abstractmethod
@@ -90,6 +90,11 @@ class Block(metaclass=BlockType):
         """This block with other values in some fields; expressions of parameters in the others are kept."""
         made: Self = with_fields(self, values)
         return made
+
+    @property
+    def drawn_fields(self) -> tuple[str, ...]:
+        """Fields of the block in the diagram; those that are no numbers of a run decide how it is built."""
+        return tuple(f.name for f in fields(self))  # type: ignore[arg-type]
 
     def value_names(self) -> list[str]:
         """What `with_value` may change: the fields the block is made of."""

@@ -300,6 +300,12 @@ class Equations(EventEquations):
         self._complete(array, AcceptedMemory, value, "accepted value")
         return array
 
+    def private(self, *memories: Array) -> None:
+        """Declare that memories are of use to these equations only: no signals, not set by ``initial=``."""
+        for memory in memories:
+            name = self._name_of(memory, "private")
+            self._memories[name] = replace(self._memories[name], private=True)
+
     def conditional(
         self, name: str, initial: Any, value: Any, ticks: Ticks | None = None, start: Any = None
     ) -> Array:

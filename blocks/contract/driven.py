@@ -132,6 +132,7 @@ class DrivenBlock(Block):
     endings : all messages with which it may end the run, see `Reached`
     given_before : see `Block.start_only`
     inner_step : s; it makes steps of this size inside, so that it does not see shorter ones; 0: none is known
+    stands_for : fields of the block in the diagram that it stands for
     """
 
     inputs: tuple[UnitPort, ...]
@@ -146,6 +147,12 @@ class DrivenBlock(Block):
     endings: tuple[str, ...] = ()
     given_before: Mapping[str, str] = field(default_factory=dict)
     inner_step: float = 0.0
+    stands_for: tuple[str, ...] = ()
+
+    @property
+    def drawn_fields(self) -> tuple[str, ...]:
+        """See `Block.drawn_fields`."""
+        return self.stands_for
 
     @property
     def start_only(self) -> Mapping[str, str]:
@@ -176,7 +183,9 @@ class DrivenBlock(Block):
             self._define_sampled(b, n)
             return
         y, slope, curvature = (b.mode(name, np.zeros(n), size=n) for name in ("y", "slope", "curvature"))
-        since = b.time - b.mode("since", 0.0, size=1)[0]
+        begun = b.mode("since", 0.0, size=1)
+        b.private(y, slope, curvature, begun)
+        since = b.time - begun[0]
         place = 0
         for port in self.outputs:
             part = slice(place, place + port.size)
@@ -186,6 +195,7 @@ class DrivenBlock(Block):
 
     def _define_sampled(self, b: Equations, n: int) -> None:
         y, place = b.delivered("y", np.zeros(n), n, self.ticks), 0
+        b.private(y)
         for port in self.outputs:
             b.output(port.name, y[place : place + port.size], unit=port.unit)
             place += port.size

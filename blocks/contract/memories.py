@@ -50,12 +50,15 @@ class Memory:
 
     symbol : (size,) symbols of its value; initial : (size,) float
     field : the dataclass field of the block that gives the initial value, None if none does
+    private : of use to the equations of its block only: no signal, and not set by `initial=`
     """
 
     name: str
     symbol: ca.SX
     initial: np.ndarray
     field: str | None = None
+    _: KW_ONLY
+    private: bool = False
 
     word: ClassVar[str]  # what messages call the kind, with its article
     vector: ClassVar[Literal["x", "h", "w", ""]] = "h"  # of the flat system; "" for none

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -289,7 +289,7 @@ class _Writer:
         """Why some parameters cannot be changed, by name."""
         following = (self.v.following | self.masks.bound).items()
         early = {
-            f"{inst.path}.{name}": Unsettable("no run can change it", cure=cure)
+            f"{inst.path}.{name}": Unsettable("no run can change it", builds=True, cure=cure)
             for inst in self.placed.values()
             for name, cure in inst.block.start_only.items()
         }
@@ -317,7 +317,7 @@ class _Writer:
         for inst in self.placed.values():
             if not inst.before and not isinstance(inst.block, ExternalInput):
                 given = {m.field: f"{inst.path}.{m.name}" for m in inst.traced.declared.memories if m.field}
-                found |= {f"{inst.path}.{f.name}": given.get(f.name, "") for f in fields(inst.block)}  # type: ignore[arg-type]
+                found |= {f"{inst.path}.{f}": given.get(f, "") for f in inst.block.drawn_fields}
         return found
 
     def _evaluate(self, between: Expressions, order: list[SignalNode], cut: set[SignalNode]) -> ca.SX:

@@ -359,6 +359,7 @@ def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate)
     y = b.external(
         "y", make, argument, sum(v.size for v in setup.outputs) + 1, sample, offset, about=setup.called
     )
+    b.private(y)
     at = 0
     for v in setup.outputs:
         b.output(v.name, y[at : at + v.size], unit=setup.unit_of(v))
@@ -376,6 +377,7 @@ def _held(b: Equations, setup: Setup, inputs: list[Any], sample: Rate, offset: R
     start = np.concatenate([all_starts[starts[k] : starts[k + 1]] for k in held])
     u = b.discrete("u", start, sample, offset, size=len(start))
     b.update(u, np.concatenate([inputs[k] for k in held]))
+    b.private(u)
     found, at = list(inputs), 0
     for k in held:
         size = setup.ports[k].size
@@ -389,9 +391,11 @@ def driven_co_simulation(
     sample: Rate,
     offset: Rate,
     curved: Callable[[IntermediateInputs], Setup] | None = None,
+    fields: tuple[str, ...] = (),
 ) -> DrivenBlock:
     """The unit that stands for the block under a co-simulation master.
 
+    fields : of the block
     curved : the setup whose instances ask for inputs during a step, where these may follow curves
     """
     bends = any(v.intermediate_update for v in setup.description.inputs)
@@ -415,6 +419,7 @@ def driven_co_simulation(
         endings=(setup.end_message,),
         given_before=setup.start_only,
         inner_step=setup.interface.fixed_internal_step or 0.0,
+        stands_for=fields,
     )
 
 

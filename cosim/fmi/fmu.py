@@ -360,7 +360,8 @@ class FMU(Block):
 
     def with_value(self, name: str, value: Any) -> FMU:
         """See `Block.with_value`."""
-        if name in super().value_names():
+        v = self.description.variables.get(name)
+        if name in super().value_names() and not (v is not None and v.is_start_settable):
             return self.with_fields(**{name: value})
         return self.with_fields(start={**(written(self, "start") or {}), name: value})
 
@@ -373,14 +374,15 @@ class FMU(Block):
         def curved(curves: IntermediateInputs) -> Setup:
             return replace(setup, component=lambda: self.component(curves))
 
-        return driven_co_simulation(setup, sample, self.offset, curved)
+        return driven_co_simulation(setup, sample, self.offset, curved, self.drawn_fields)
 
     def uncoupled(self) -> Block:
         """The same with sampled outputs and held inputs; with event mode it feeds through where it ticks."""
         setup = self._setup
         if self.interface.kind != "cs" or setup.ticks:
             return self
-        return replace(driven_co_simulation(setup, self._communication_step, self.offset), sampled=True)
+        given = (setup, self._communication_step, self.offset, None, self.drawn_fields)
+        return replace(driven_co_simulation(*given), sampled=True)
 
     def define(self, b: Equations) -> None:
         """Declare ports, parameters, states and the calls."""

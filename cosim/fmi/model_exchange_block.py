@@ -124,6 +124,7 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
     if setup.interface.needs_completed_step:
         step = opaque("completed", argument, 1, unit.completed_step)
         asked = [b.accepted("steps@event", step, 0.0)]
+        b.private(*asked)
     read = joined([*_discrete(ports, inputs), p, *asked, levels])
     kept = _events(b, setup, ports, states, z, read, joined([argument, levels]), opaque)
     _outputs(b, setup, ports, states, inputs, p, make, kept)
@@ -171,6 +172,7 @@ def _events(
     new = np.where(begun[0] > 0.5, np.sum(news), news[0])
     request = np.where(new > 0.5, 1.0, 0.0)
     count = b.mode("count@event", 0.0)  # no two events are asked for with the same numbers
+    b.private(*marks, time, due, begun, ended, seen, count)
     asked = joined([argument, count, np.reshape(request, 1)])
     n_kept = sum(v.size for v in ports.kept)
     found = opaque("event", asked, nx + 2 + n_kept, ModelExchangeUnit.event)
@@ -182,6 +184,7 @@ def _events(
     kept = np.zeros(0)
     if n_kept:
         kept = b.mode("outputs@event", np.zeros(n_kept), size=n_kept)
+        b.private(kept)
         pairs.append((kept, found[nx + 2 :]))
     # what another event of the same round changes is new still: two events by turns, to ask again
     odd = count[0] - 2.0 * np.floor(0.5 * count[0])
