@@ -63,6 +63,13 @@ def contradictions(d: FMUDescription) -> list[str]:
         found.append(f"the step size of its default experiment is {e.step:g} s")
     if e.start is not None and e.stop is not None and e.stop < e.start:
         found.append(f"its default experiment ends at {e.stop:g} s, before it begins at {e.start:g} s")
+    rates = [v for v in d.variables.values() if v.derivative_of is not None]
+    if rates and not d.derivatives and d.me is not None:
+        v = rates[0]
+        found.append(
+            f"variable '{v.name}' (line {v.line}) is the derivative of '{v.derivative_of}', but the "
+            "structure lists no derivatives, so that model exchange has no states"
+        )
     for v in d.variables.values():
         found += [f"variable '{v.name}' (line {v.line}) {what}" for what in _of_variable(v)]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import stat
 import zipfile
 from collections.abc import Callable
@@ -227,6 +228,15 @@ def test_what_contradicts_itself_is_a_warning(changes: dict[str, str], said: str
 
     with pytest.warns(UserWarning, match=f"not quite valid: .*{said}"):
         FMU(build_fmu("lag", change=change), sample=0.1)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_a_structure_without_derivatives_is_a_warning(version: str) -> None:
+    """By the standard it has no states then, so that model exchange would run without any."""
+    change = lambda text: re.sub("<Derivatives>.*</Derivatives>|<ContinuousStateDerivative.*?/>", "", text)
+    path = build_fmu("lag", version=version, change=change)
+    with pytest.warns(UserWarning, match=r"'der_x' \(line \d+\) is the derivative of 'x', but the structure"):
+        FMU(path, kind="me")
 
 
 def test_a_start_that_is_no_item_is_a_warning() -> None:

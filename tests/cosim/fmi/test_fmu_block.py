@@ -290,10 +290,12 @@ def test_resized_arrays_are_parameters_of_a_run(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["cs", "me"])
 def test_parameters_that_no_run_takes_say_where_they_are_given(kind: str) -> None:
+    """A diagram is built anew for them, see `test_fmu_names`; a run that goes on is not."""
+    fmu = FMU(build_fmu("statespace", version="3.0"), kind=kind, sample=0.05 if kind == "cs" else None)
     d = Diagram("sized")
-    d.add("s", FMU(build_fmu("statespace", version="3.0"), kind=kind, sample=0.05 if kind == "cs" else None))
+    d.add("s", fmu)
     d.ground("s.u")
     with pytest.raises(PlantloopError, match=r"'s\.n' .* FMU\(\.\.\., start=\{'n': \.\.\.\}\)"):
         Simulation(d, engine="reference").set_parameter("s.n", 2)
     with pytest.raises(PlantloopError, match=r"start=\{'n': \.\.\.\}"):
-        simulate(d, until=0.1, engine="reference", parameters={"s.n": 2})
+        simulate(fmu, until=0.1, engine="reference", parameters={"n": 2})
