@@ -12,7 +12,14 @@ from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled
 
 SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
-ROWS = 4 * 2**20  # bytes; buffers grow up to this, then are stored and used again
+ROWS = (
+    4 * 2**20
+)  # bytes; buffers grow up to this, for which NumPy asks for large pages; then they are used again
+
+
+def _most_rows(width: int) -> int:
+    """Rows of so many numbers in a buffer that has grown: at least ROWS bytes."""
+    return max(16, math.ceil(ROWS / (8 * width)))
 
 
 class Rows:
@@ -39,7 +46,7 @@ class Rows:
         if free >= rows or self._left <= 0:
             return
         width = self._rows.shape[1]
-        most = max(16, ROWS // (8 * width))
+        most = _most_rows(width)
         if free and self.buffer.capacity >= most:
             return
         self._take()
@@ -65,7 +72,7 @@ class Rows:
             )
             return
         width = self._rows.shape[1]
-        more = min(2 * len(self._rows), max(16, ROWS // (8 * width)))
+        more = min(2 * len(self._rows), _most_rows(width))
         if more > len(self._rows):
             self._rows = np.empty((more, width))
             self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
+import casadi as ca
 import numpy as np
 
 from blocks.contract.driven import CalledUnit
@@ -23,7 +24,7 @@ from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.quality import PackedRows
 from cosim.fmi.coupling.unit_run import KEPT, UnitRun, UnitStanding
-from cosim.system import System
+from cosim.system import System, pick
 
 ROWS = 1024  # rows for the quality of a unit's inputs, at first
 LEVELS = 2  # PL_LEVELS of the runtime
@@ -104,29 +105,29 @@ class UnitTable:
     def take_rows(self) -> PackedRows:
         """Take the rows logged for its inputs since the last call."""
         t = self.table
-        if t.count > len(self._held) // 4:  # copying would touch as many pages again
-            return self._handed_over(len(self._held))
-        found = self._packed(self._rows[: t.used].copy(), self._held[: t.count].copy())
+        if t.count > len(self._kinds) // 4:  # copying would touch as many pages again
+            return self._handed_over(len(self._kinds))
+        found = self._packed(self._rows[: t.used].copy(), self._kinds[: t.count].copy())
         t.count = t.used = 0
         return found
 
     def renew_rows(self) -> PackedRows:
         """Take all rows, as the memory is full; make more room for further ones, up to a limit."""
-        return self._handed_over((4 if 4 * self._rows.size <= MOST else 1) * len(self._held))
+        return self._handed_over((4 if 4 * self._rows.size <= MOST else 1) * len(self._kinds))
 
     def _handed_over(self, room: int) -> PackedRows:
         """The present rows, without a copy; new ones are written to a new array with `room` rows."""
-        found = self._packed(self._rows[: self.table.used], self._held[: self.table.count])
+        found = self._packed(self._rows[: self.table.used], self._kinds[: self.table.count])
         self._make_room(room)
         return found
 
-    def _packed(self, numbers: np.ndarray, held: np.ndarray) -> PackedRows:
-        return PackedRows(numbers, held, self._width, self.places.block.ticks)
+    def _packed(self, numbers: np.ndarray, kinds: np.ndarray) -> PackedRows:
+        return PackedRows(numbers, kinds, self._width, self.places.block.ticks)
 
     def _make_room(self, rows: int) -> None:
         t = self.table
-        self._rows, self._held = np.empty(rows * self._width), np.empty(rows, dtype=np.uint8)
-        t.rows, t.held = b.pointer(self._rows), b.ffi().from_buffer("uint8_t[]", self._held)
+        self._rows, self._kinds = np.empty(rows * self._width), np.empty(rows, dtype=np.uint8)
+        t.rows, t.kind = b.pointer(self._rows), b.ffi().from_buffer("uint8_t[]", self._kinds)
         t.capacity, t.count, t.used = rows, 0, 0
 
 
@@ -165,6 +166,11 @@ class CompiledMaster:
         m.order, m.newest = macro.order, coupling.order == "gauss-seidel"
         m.n_sequence = len(self._arrays["sequence"])
         m.idle, m.goes_back = _is_idle(engine.system), self._goes_back
+        self._wires = _wires(coupled)
+        if self._wires is not None:
+            m.wires, m.wire_adds = map(b.pointer, self._wires)
+            self._wired = b.new("double *", coupled.n_inputs)
+            m.wired = self._wired
         m.only_counts = m.idle and _only_counts(coupled)
         m.iterate = {False: 0, True: 1, "newton": 2}[coupling.iterate]
         if control is not None:
@@ -333,6 +339,26 @@ def _is_idle(system: System) -> bool:
     """Whether our own blocks are idle except at their ticks."""
     work = [len(system.x0), len(system.w0), len(system.events), len(system.delays), len(system.accepted[1])]
     return not any(work) and all(s.activation.number >= 0 for s in system.schedule)
+
+
+def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
+    """Where in h, or behind it in p, the inputs of all units are, and what is added; None if one is computed.
+
+    Held outputs are curves without slope: y + 0 s. That is y, but for y = -0, which 0 is added to; adding -0
+    changes nothing.
+    """
+    system = coupled.system
+    if coupled.coupling.extrapolation or system.w.numel():
+        return None
+    slopes = [np.concatenate([u.slope, u.curvature]) for u in coupled.units if u.since >= 0]
+    zero = pick(system.h, np.concatenate([np.zeros(0, int), *slopes]))
+    straight = ca.substitute(coupled.inputs, zero, ca.SX.zeros(zero.numel()))
+    places = {s.element_hash(): k for k, s in enumerate(ca.vertsplit(ca.vertcat(system.h, system.p)))}
+    found = [places.get(s.element_hash(), -1) for s in ca.vertsplit(straight)]
+    if -1 in found or not found:
+        return None
+    plain = [s.element_hash() in places for s in ca.vertsplit(coupled.inputs)]
+    return np.array(found, dtype=np.int32), np.where(plain, -0.0, 0.0)
 
 
 def _only_counts(coupled: CoupledSystem) -> bool:

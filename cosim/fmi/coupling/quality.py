@@ -12,6 +12,9 @@ import numpy as np
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
 
+WHOLE, HELD, MET = range(3)
+"""Kinds of packed rows: PL_ROW_WHOLE, PL_ROW_HELD, PL_ROW_MET of the runtime."""
+
 
 @dataclass(frozen=True)
 class ConnectionQuality:
@@ -107,22 +110,22 @@ class PackedRows:
     """Rows of a unit's inputs as compiled code leaves them, see `pl_fmu_unit`; expanded when they are read.
 
     numbers : of all rows, one after the other
-    held : (m,) which rows have only what was delivered, (n,): what was assumed is what the row before
-        delivered, one communication point earlier
+    kinds : (m,) of rows. HELD, MET: they have only what was delivered, (n,). What was assumed is what the
+        row before delivered, one communication point earlier, or the same
     width : of whole rows, 1 + 2 n, the first of which is one; ticks : the communication points
     """
 
     numbers: np.ndarray
-    held: np.ndarray
+    kinds: np.ndarray
     width: int
     ticks: Ticks
 
     def __len__(self) -> int:
-        return len(self.held)
+        return len(self.kinds)
 
     def whole(self) -> np.ndarray:
         """Expanded rows (m, 1 + 2 n): time [s], inputs assumed, inputs delivered."""
-        n, held = (self.width - 1) // 2, self.held.astype(bool)
+        n, held = (self.width - 1) // 2, self.kinds != WHOLE
         if not held.any():
             return self.numbers.reshape(-1, self.width)
         ends = np.cumsum(np.where(held, n, self.width))
@@ -130,6 +133,7 @@ class PackedRows:
         found = np.empty((len(held), self.width))
         found[:, 1 + n :] = delivered
         found[1:, 1 : 1 + n] = delivered[:-1]
+        found[self.kinds == MET, 1 : 1 + n] = delivered[self.kinds == MET]
         full = np.flatnonzero(~held)
         found[full, : 1 + n] = self.numbers[ends[full, None] - self.width + np.arange(1 + n)]
         rows = np.arange(len(held))

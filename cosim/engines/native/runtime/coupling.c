@@ -6,6 +6,7 @@
    began, and the host makes it. */
 
 #include "evaluate.h"
+#include "exchange.h"
 #include "macro_control.h"
 #include "macro_step.h"
 #include "plantloop.h"
@@ -63,6 +64,7 @@ int pl_couple(pl_coupling *m, double until)
     int reason = PL_DONE, stepped = 0;
 
     pl_update_constants(r);
+    pl_find_wires(m);
     while (!reason) {
         if (m->phase == PL_BEGIN) {
             if (!(c->t < until) || c->stopped) return PL_DONE;

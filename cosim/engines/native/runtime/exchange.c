@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-int pl_read_inputs(pl_coupling *m, double t)
+int pl_evaluate_inputs(pl_coupling *m, double t)
 {
     pl_run *r = m->run;
 
@@ -27,16 +27,11 @@ void pl_write_curve(const pl_coupling *m, const pl_fmu_unit *u, double t0, const
     h[u->since] = t0;
 }
 
-int pl_hold_inputs(pl_coupling *m, pl_fmu_unit *u)
+void pl_find_wires(pl_coupling *m)
 {
-    const int n = u->u.n;
+    const pl_run *r = m->run;
+    const int nh = r->model->nh;
 
-    if (m->newest) {
-        const int reason = pl_read_inputs(m, m->t1);
-        if (reason) return reason;
-    }
-    const double *now = m->inputs + u->start;
-    for (int i = 0; i < n; i++)
-        u->value[i] = u->assumed[i] = !m->newest || (u->late[i] && !m->ours_done) ? u->u.values[i] : now[i];
-    return PL_DONE;
+    for (int i = 0; m->wires && i < m->n_inputs; i++)
+        m->wired[i] = m->wires[i] < nh ? r->context->h + m->wires[i] : r->context->p + (m->wires[i] - nh);
 }

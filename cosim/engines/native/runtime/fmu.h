@@ -72,6 +72,9 @@ typedef struct {
 
 enum { PL_LEVELS = 2 }; /* where a step of error control began; and the step that is iterated in it */
 
+/* Rows of the quality of a coupling: whole; what was assumed is what the row before delivered, or what this one does. */
+enum { PL_ROW_WHOLE = 0, PL_ROW_HELD = 1, PL_ROW_MET = 2 };
+
 /* An FMU for co-simulation as a unit of a master. */
 typedef struct {
     void *component;
@@ -98,9 +101,9 @@ typedef struct {
     double *fresh;                   /* (m,) outputs at its end */
     double end, reached;             /* of the step under way */
     int32_t status, ended, has_fresh, arriving;
-    double *rows;                    /* of each step t, inputs assumed, delivered: 1 + 2 n numbers; of one whose inputs
-                                        were held as the row before delivered them, the n delivered */
-    uint8_t *held;                   /* (capacity,) rows that are of the latter kind */
+    double *rows;                    /* of each step t, inputs assumed, delivered: 1 + 2 n numbers; of kinds that say
+                                        what was assumed, the n delivered */
+    uint8_t *kind;                   /* (capacity,) of each row */
     int64_t count, used, capacity;   /* rows, numbers in them */
     int32_t goes_back;               /* is it to save and restore its state? */
     int32_t part;                    /* its first output among all of an iterated step */

@@ -17,6 +17,13 @@ double pl_next_listed(const pl_run *r);
 int pl_has_stops(const pl_run *r);
 /* How many listed instants have passed. */
 int64_t pl_instants_passed(const pl_run *r);
+/* pl_seconds where it costs nothing to call it. */
+PL_INLINE double pl_time_at(int64_t position, int64_t grid)
+{
+    const int64_t exact = (int64_t)1 << 53;
+
+    return position <= exact && grid <= exact ? (double)position / (double)grid : pl_seconds(position, grid);
+}
 /* From r->segment on: output, external, update and solve segments. */
 int pl_run_segments(pl_run *r);
 

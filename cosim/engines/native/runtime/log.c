@@ -22,9 +22,17 @@ static void evaluate(pl_run *r, const pl_buffer *b, double t, const double *x)
     }
 }
 
-static void gather(const pl_run *r, const pl_buffer *b, double *row)
+/* Numbers into a row; false where one is not finite. */
+static int gather(const pl_run *r, const pl_buffer *b, double *row)
 {
-    for (int i = 0; i < b->width; i++) row[i] = r->y[b->places[i]];
+    double zero = 0.0; /* as in pl_all_finite */
+
+    for (int i = 0; i < b->width; i++) {
+        const double x = r->y[b->places[i]];
+        row[i] = x;
+        zero += x * 0.0;
+    }
+    return zero == 0.0;
 }
 
 void pl_evaluate_signals(pl_run *r, const pl_buffer *b, double *row)
@@ -41,8 +49,7 @@ static int write_row(pl_run *r, pl_buffer *b, double t)
 {
     double *row = b->rows + b->count * (b->width + 1);
     row[0] = t;
-    gather(r, b, row + 1);
-    if (!pl_all_finite(row + 1, b->width)) return 0;
+    if (!gather(r, b, row + 1)) return 0;
     b->count++;
     r->last_good = t;
     return 1;

@@ -55,6 +55,13 @@ static double free_until(const pl_coupling *m, double until, int counted)
     return end;
 }
 
+/* The kind of the row of a unit that was given what the last row delivered, or what is delivered `now`. */
+PL_INLINE int assumed(const pl_coupling *m, const pl_fmu_unit *u, const double *now)
+{
+    if (!m->newest || pl_same(u->assumed, u->u.values, u->u.n)) return PL_ROW_HELD;
+    return pl_same(u->assumed, now, u->u.n) ? PL_ROW_MET : PL_ROW_WHOLE;
+}
+
 /* What is delivered, and logged of how it was assumed; inputs of the next step. `again`: the one before was such a
    step as well, so that what it delivered is what was held. */
 static int deliver(pl_coupling *m, int again)
@@ -67,8 +74,9 @@ static int deliver(pl_coupling *m, int again)
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
         const double *now = m->inputs + u->start;
-        if (again && !m->newest && u->count)
-            pl_log_held_inputs(u, now);
+        const int kind = again && u->count ? assumed(m, u, now) : PL_ROW_WHOLE;
+        if (kind)
+            pl_log_delivered(u, now, kind);
         else
             pl_log_inputs(u, t1, now);
         pl_add_sample(&u->u, u->time, now);
@@ -139,10 +147,13 @@ int pl_steady_steps(pl_coupling *m, double until)
 
     m->quiet = !counted;
     for (int again = 0;; again = 1) {
-        m->t1 = pl_seconds(first + m->units->points * period, m->grid);
+        m->t1 = pl_time_at(first + m->units->points * period, m->grid);
         if (!(m->t1 < end) || r->cancel || r->budget <= 0 || left-- <= 0) return PL_DONE;
         r->budget--;
-        if (m->newest) pl_keep_ours(m, 0, 0);
+        if (m->newest && again)
+            pl_keep_outputs(m, 0);
+        else if (m->newest)
+            pl_keep_ours(m, 0, 0);
         int reason = step_units(m);
         if (reason) return reason;
         m->phase = PL_DELIVER;

@@ -1,14 +1,5 @@
 #include "units.h"
 
-#include "curves.h"
-#include "fmu_values.h"
-
-#include <math.h>
-#include <string.h>
-
-typedef int (*step_2)(void *c, double t, double h, int no_way_back);
-typedef int (*step_3)(void *c, double t, double h, _Bool no_way_back, _Bool *event, _Bool *terminate, _Bool *early,
-                      double *last);
 typedef int (*derivatives_2)(void *c, const uint32_t *vr, size_t n, const int *orders, const double *values);
 
 static int any(const double *v, int n)
@@ -59,68 +50,20 @@ static int bend(pl_fmu_unit *u, int curved)
                                                u->bent_orders, u->bent_values) > 1;
 }
 
-PL_INLINE int step(pl_fmu_unit *u, double h)
-{
-    if (u->version == 2) return ((step_2)u->do_step)(u->component, u->time, h, 0);
-    *u->last = u->time + h;
-    const int status = ((step_3)u->do_step)(u->component, u->time, h, 0, u->event, u->terminate, u->early, u->last);
-    if (status) return status;
-    return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
-}
-
-PL_INLINE void begin_step(pl_fmu_unit *u, double t1)
-{
-    u->end = u->reached = u->time + (t1 - u->time);
-    u->has_fresh = 0;
-}
-
-PL_INLINE int step_held(pl_fmu_unit *u, double t1)
-{
-    begin_step(u, t1);
-    if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
-    u->status = step(u, u->end - u->time);
-    return u->status ? PL_UNIT_STEPPED : PL_DONE;
-}
-
 int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)
 {
     const int n = u->u.n;
 
     simplify(u, t1, held_at_end);
     const int curved = any(u->curve, n), bent = curved || any(u->bend, n);
-    if (!bent) return step_held(u, t1);
-    begin_step(u, t1);
+    if (!bent) return pl_step_held(u, t1);
+    pl_begin_step(u, t1);
     if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
     if (bend(u, curved)) return PL_UNIT_STEP;
-    u->status = step(u, u->end - u->time);
+    u->status = pl_call_step(u, u->end - u->time);
     if (u->asked) u->asked[0] = 0.0;
     if (u->status || (u->asked && u->asked[1] != 0.0)) return PL_UNIT_STEPPED;
     return PL_DONE;
 }
 
-PL_INLINE int get_outputs(pl_fmu_unit *u)
-{
-    if (!u->has_fresh && pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh)) return PL_UNIT_GET;
-    /* unlike inputs, every output is kept */
-    const int32_t older = u->out.count < u->out.most ? u->out.count : u->out.most - 1;
-    const size_t m = (size_t)u->out.n, kept = (size_t)older;
-    if (kept) {
-        memmove(u->out.values + m, u->out.values, kept * m * sizeof(double));
-        memmove(u->out.time + 1, u->out.time, kept * sizeof(double));
-    }
-    pl_copy(u->out.values, u->fresh, u->out.n);
-    u->out.time[0] = u->reached;
-    u->out.count = (int32_t)kept + 1;
-    u->time = u->reached;
-    u->points++;
-    u->next = NAN;
-    return PL_DONE;
-}
-
-int pl_unit_arrived(pl_fmu_unit *u) { return get_outputs(u); }
-
-int pl_step_unit_held(pl_fmu_unit *u, double t1)
-{
-    const int reason = step_held(u, t1);
-    return reason ? reason : get_outputs(u);
-}
+int pl_unit_arrived(pl_fmu_unit *u) { return pl_get_outputs(u); }

@@ -32,12 +32,12 @@ def test_energy_of_a_bond_is_the_trapezoidal_rule():
 
 
 def test_rows_are_made_whole_again():
-    """A whole row, two that held what the one before delivered, and a whole one; grids of any size."""
+    """Whole, assumed as the row before delivered, as it delivered itself, whole; grids of any size."""
     whole = [0.25, 1.0, 2.0, 3.0, 4.0]
-    numbers, held = np.array([*whole, 5.0, 6.0, 7.0, 8.0, 9.0, *whole]), np.array([0, 1, 1, 0], np.uint8)
+    numbers, held = np.array([*whole, 5.0, 6.0, 7.0, 8.0, 9.0, *whole]), np.array([0, 1, 2, 0], np.uint8)
     numbers[9:14] = [1.0, 10.0, 11.0, 12.0, 13.0]
     numbers = numbers[:14]
-    expected = [whole, [0, 3, 4, 5, 6], [0, 5, 6, 7, 8], [1.0, 10.0, 11.0, 12.0, 13.0]]
+    expected = [whole, [0, 3, 4, 5, 6], [0, 7, 8, 7, 8], [1.0, 10.0, 11.0, 12.0, 13.0]]
     for period in (Fraction(1, 4), Fraction(10**17 + 1, 4 * 10**17 + 1)):
         found = PackedRows(numbers, held, 5, Ticks.of(period)).whole()
         times = [0.25, float(2 * period), float(3 * period), 1.0]

@@ -14,8 +14,11 @@ TEXTS = {
     "fmu_values": '#include "fmu_values.c"',
     "units": '#include "units.c"',
     "curves": '#include "curves.c"',
-    "exchange": '#include "exchange.c"\nvoid pl_set_arguments(pl_run *r, double t, const double *x) {}',
-    "rollback": '#include "rollback.c"',
+    "exchange": '#include "exchange.c"\nvoid pl_set_arguments(pl_run *r, double t, const double *x) {}\n'
+    "int held_inputs(pl_coupling *m, pl_fmu_unit *u) { return pl_hold_inputs(m, u); }\n"
+    "int read_inputs(pl_coupling *m, double t) { return pl_read_inputs(m, t); }\n"
+    "int are_same(const double *a, const double *b, int n) { return pl_same(a, b, n); }",
+    "rollback": '#include "rollback.c"\nvoid keep_outputs(pl_coupling *m) { pl_keep_outputs(m, 0); }',
     "coupling": """#define pl_is_steady are_alike
 #define pl_steady_steps all_alike
 #define pl_controlled_step controlled
@@ -67,7 +70,11 @@ int pl_controlled_step(pl_coupling *m, double until);
 int pl_iterate(pl_coupling *m);
 int pl_give_up(pl_coupling *m, int level, int reason);
 void largest_of(const pl_samples *s, double *out);
-int pl_hold_inputs(pl_coupling *m, pl_fmu_unit *u);
+int held_inputs(pl_coupling *m, pl_fmu_unit *u);
+int read_inputs(pl_coupling *m, double t);
+int are_same(const double *a, const double *b, int n);
+void pl_find_wires(pl_coupling *m);
+void keep_outputs(pl_coupling *m);
 typedef struct { double t0; double *value, *slope, *curvature; } pl_curve;
 void pl_through(pl_curve *c, const pl_samples *s, int order, const int32_t *smooth);
 double pl_curve_at(const pl_curve *c, int i, double t);
@@ -325,8 +332,45 @@ def test_the_inputs_a_unit_holds_are_those_before_or_the_newest(runtime, newest,
     m.run.model.unit_inputs = runtime.function(
         "void(const pl_args *, double *)", lambda a, out: out.__setitem__(0, 6.0)
     )
-    assert runtime.c.pl_hold_inputs(m, unit.u) == runtime.c.PL_DONE
+    assert runtime.c.held_inputs(m, unit.u) == runtime.c.PL_DONE
     assert [list(a) for a in around] == [[7.0, expected, 7.0]] * 2
+
+
+def test_inputs_that_are_numbers_of_h_or_p_are_read_there(runtime):
+    """Bit for bit: -0 on a wire stays, as the value of a curve without slope it is 0."""
+    m = coupling(runtime, Unit(runtime).u, n_inputs=3, inputs=runtime.array([9.0] * 4))
+    m.run.model.nh, m.run.context.p = 8, runtime.array([5.0, 6.0])
+    m.wires, m.wired = runtime.array([2, 2, 9], "int32_t"), runtime.array([runtime.ffi.NULL] * 3, "double *")
+    m.wire_adds = runtime.array([-0.0, 0.0, -0.0])
+    runtime.c.pl_find_wires(m)
+    m.run.context.h[2] = -0.0
+    assert runtime.c.read_inputs(m, 1.0) == runtime.c.PL_DONE
+    assert [str(x) for x in m.inputs[0:4]] == ["-0.0", "0.0", "6.0", "9.0"]
+    for wrong in (math.inf, -math.inf, math.nan):
+        m.run.context.h[2] = wrong
+        assert runtime.c.read_inputs(m, 1.0) == runtime.c.PL_UNITS_NOT_FINITE
+    pairs = ([1.0, -0.0], [1.0, 0.0]), ([1.0, 2.0], [1.0, 2.0]), ([1.0, 2.0], [3.0, 2.0])
+    found = [runtime.c.are_same(runtime.array(a), runtime.array(b), 2) for a, b in pairs]
+    assert found == [0, 1, 0]
+
+
+def test_outputs_alone_are_kept_where_nothing_else_has_changed(runtime):
+    """The time, two outputs and since when they are held; what was kept of all others stays."""
+    unit = Unit(runtime, y=runtime.array([4, 1], "int32_t"), slope=runtime.array([2], "int32_t"), since=6)
+    unit.u.out.n = 2
+    m = coupling(runtime, unit.u)
+    m.run.model.nh = 8
+    m.kept[0].values = runtime.array([0.0] * 10)
+    runtime.c.pl_keep_ours(m, 0, 0)
+    m.run.context.t = 3.0
+    for k in range(8):
+        m.run.context.h[k] = 10.0 + k
+    runtime.c.keep_outputs(m)
+    m.run.context.t = 4.0
+    for k in range(8):
+        m.run.context.h[k] = -1.0
+    runtime.c.pl_couple_back(m)
+    assert m.run.context.t == 3.0 and list(m.run.context.h[0:8]) == [0, 11, 0, 0, 14, 0, 16, 0]
 
 
 @pytest.mark.parametrize(("order", "at_4"), [(0, 4.0), (1, 10.0), (2, 16.0)])
