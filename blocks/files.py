@@ -11,6 +11,7 @@ import io
 import os
 import stat
 import struct
+import tokenize
 import uuid
 import zipfile
 import zlib
@@ -34,6 +35,7 @@ DAMAGE = (
     MemoryError,
     RuntimeError,  # also of recursion, encryption, unknown compression
     SyntaxError,
+    tokenize.TokenError,  # of NumPy, reading the head of an array
     struct.error,
     zipfile.BadZipFile,
     zlib.error,

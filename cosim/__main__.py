@@ -13,8 +13,9 @@ def main() -> None:
     atexit.register(gc.freeze)
     from cosim.cli.cli import app
     from cosim.cli.signals import ending_signals_interrupt
+    from cosim.cli.streams import standard_streams
 
-    with ending_signals_interrupt():
+    with standard_streams(), ending_signals_interrupt():
         app(prog_name="cosim")
 
 

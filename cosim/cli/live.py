@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from blocks.errors import PlantloopError
+from blocks.files import is_folder
 from cosim.cli.signals import uninterrupted
 from cosim.cli.view_command import ViewOptions
 
@@ -30,7 +31,7 @@ def run_live(
     if len(files) != 1 or wanted.linear:
         raise PlantloopError("--live takes one file, and no --linear.", value=list(files))
     path = files[0]
-    if path.is_dir():
+    if is_folder(path):
         _run_study(path, out, wanted, address, show)
         return
     if out is not None and out.suffix.lower() not in (".nc", ".npz", ".csv"):

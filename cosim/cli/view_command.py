@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blocks.errors import PlantloopError
+from blocks.files import is_folder
 from cosim.cli.shared import checked_path
 from cosim.viewer.early_page import SUFFIXES
 from cosim.viewer.open_file import contents_of, of_two_files
@@ -40,7 +41,7 @@ def page_of_files(files: Sequence[Path], wanted: ViewOptions) -> PageData:
             )
         first, second = (checked_path(file, "view", RESULTS) for file in files)
         return of_two_files(first, second)
-    path = files[0] if files[0].is_dir() else checked_path(files[0], "view", SUFFIXES)
+    path = files[0] if is_folder(files[0]) else checked_path(files[0], "view", SUFFIXES)
     suffix = path.suffix.lower()
     if wanted.until is not None and suffix != ".xml":
         raise PlantloopError(

@@ -18,11 +18,13 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from blocks.files import is_file, is_folder
 from cosim.fmi.fmi_errors import FMUError
 
 MOST_ENTRIES = 100_000
 MOST_BYTES = 4 * 2**30  # limit of the unpacked size of all entries
 MOST_XML = 512 * 2**20
+LONGEST_NAME, LONGEST_PART = 3000, 255  # letters of an entry's name: a path has 4095 bytes at most
 DESCRIPTION = "modelDescription.xml"
 
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86", "x86": "x86"}
@@ -99,13 +101,14 @@ class Package:
         with self._opened() as archive:
             for name, entry in self._entries.items():
                 target = folder.joinpath(*PurePosixPath(name).parts)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with self._damage(), archive.open(entry) as source, open(target, "wb") as file:
-                    while chunk := source.read(2**20):
-                        left -= len(chunk)
-                        if left < 0:
-                            raise self._fault(f"it unpacks to more than {MOST_BYTES >> 30} GB")
-                        file.write(chunk)
+                with self._damage(), self._room(folder):
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    with archive.open(entry) as source, open(target, "wb") as file:
+                        while chunk := source.read(2**20):
+                            left -= len(chunk)
+                            if left < 0:
+                                raise self._fault(f"it unpacks to more than {MOST_BYTES >> 30} GB")
+                            file.write(chunk)
 
     def _read(self, archive: zipfile.ZipFile, name: str) -> bytes:
         with self._damage(), archive.open(self._entries[name]) as file:
@@ -113,13 +116,25 @@ class Package:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[zipfile.ZipFile]:
-        if not self.path.is_file():
-            what = "a folder" if self.path.is_dir() else "not there"
+        if not is_file(self.path):
+            what = "a folder" if is_folder(self.path) else "not there"
             raise FMUError(f"FMU '{self.path}' is {what}.", path=str(self.path), hint="Give an .fmu file.")
         with self._damage():
             archive = zipfile.ZipFile(self.path)
         with archive:
             yield archive
+
+    @contextlib.contextmanager
+    def _room(self, folder: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise self.no_room(folder, error) from error
+
+    def no_room(self, folder: Path, error: OSError) -> FMUError:
+        """The error for a folder that it cannot be unpacked to."""
+        what = f"it cannot be unpacked to '{folder}': {error.strerror or error}"
+        return self._fault(what, "Make room, or name another folder for temporary files in $TMPDIR.")
 
     @contextlib.contextmanager
     def _damage(self) -> Iterator[None]:
@@ -141,7 +156,10 @@ class Unpacked:
 
     def __init__(self, package: Package) -> None:
         self.package = package
-        self.folder = Path(tempfile.mkdtemp(prefix="fmu-")).resolve()
+        try:
+            self.folder = Path(tempfile.mkdtemp(prefix="fmu-")).resolve()
+        except OSError as error:
+            raise package.no_room(Path(tempfile.gettempdir()), error) from error
         self._remove = weakref.finalize(self, _removed, self.folder)
         try:
             package.extract(self.folder)
@@ -202,7 +220,12 @@ def _checked(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
         clean = "/".join(parts)
         if clean in found:
             raise fault(f"the entry '{info.filename}' is there twice")
+        if not clean or len(name) > LONGEST_NAME or max(map(len, parts)) > LONGEST_PART:
+            raise fault(f"the entry '{name[:60]}' has a name that no file can have")
         found[clean] = info
+    folders = {"/".join(parts[:k]) for n in found for parts in [n.split("/")] for k in range(1, len(parts))}
+    if both := sorted(folders & found.keys()):
+        raise fault(f"the entry '{both[0]}' is a file, and a folder of other entries")
     return found
 
 

@@ -24,6 +24,14 @@ class KeptDrawing:
     packed: bytes
     numbers: np.ndarray
 
+    def __post_init__(self) -> None:
+        if self.numbers.dtype != np.float32 or self.numbers.ndim != 1:
+            raise PlantloopError(
+                f"the drawing kept with this result is damaged: its numbers are "
+                f"{self.numbers.dtype} of shape {self.numbers.shape}, expected one row of float32.",
+                hint="Save the result again, or with drawing=False.",
+            )
+
     @staticmethod
     def of(text: str, numbers: np.ndarray) -> KeptDrawing:
         """From a text and its numbers."""

@@ -9,8 +9,10 @@ and one JSON text, ``header``, for the rest.
 from __future__ import annotations
 
 import json
+import math
 import os
 import uuid
+import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,7 +35,9 @@ from cosim.result.result_layout import (
     from_header,
     header_of,
     layout_of,
+    mapping_of,
 )
+from cosim.run.memory import check_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,6 +151,9 @@ def _read_netcdf(path: Path) -> dict[str, Any]:
     with Dataset(path) as file:
         file.set_auto_maskandscale(False)
         file.set_always_mask(False)
+        drawn = file.groups[DRAWING].variables if DRAWING in file.groups else {}
+        numbers = [v for v in (*file.variables.values(), *drawn.values()) if v.dtype is not str]
+        _check_size(sum(math.prod(v.shape) * v.dtype.itemsize for v in numbers))
         arrays = {name: Array(v.dimensions, v[...], v.__dict__) for name, v in file.variables.items()}
         fields = fields_from(arrays, file.__dict__, f"'{path}'")
         if (group := file.groups.get(DRAWING)) is not None:
@@ -174,10 +181,17 @@ def _write_npz(result: Record, path: Path, drawing: KeptDrawing | None) -> None:
     np.savez(path, **(arrays | kept))
 
 
+def _check_size(needed: float) -> None:
+    """Refuse a file that grows beyond this machine's memory when it is read; it may be small itself."""
+    check_memory(needed, "reading it", "Load a file written by Result.save.")
+
+
 def _read_npz(path: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(path) as archive:
+        _check_size(sum(member.file_size for member in archive.infolist()))
     with np.load(path, allow_pickle=False) as arrays:
         members = set(arrays.files)
-        header = json.loads(arrays["header"].item()) if "header" in members else {}
+        header = mapping_of(arrays["header"].item()) if "header" in members else {}
         check_format(header.get("format"), f"'{path}'")
         # with the suffix, a member is found even where another signal is named like it plus ".npy"
         get = lambda key: arrays[f"{key}.npy"]

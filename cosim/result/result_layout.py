@@ -196,11 +196,25 @@ def from_header(header: Mapping[str, Any]) -> dict[str, Any]:
         "name": str(header["name"]),
         "complete": bool(header["complete"]),
         "message": str(header["message"]),
-        "settings": {k: SettingValue(**s) for k, s in json.loads(header["settings"]).items()},
-        "statistics": json.loads(header["statistics"]),
-        "aliases": json.loads(header.get("aliases", "{}")),
-        "rates": json.loads(header.get("rates", "{}")),
+        "settings": {k: SettingValue(**s) for k, s in mapping_of(header["settings"]).items()},
+        "statistics": mapping_of(header["statistics"]),
+        "aliases": mapping_of(header.get("aliases", "{}")),
+        "rates": mapping_of(header.get("rates", "{}")),
     }
+
+
+def mapping_of(text: str) -> dict[str, Any]:
+    """A JSON object in a file of a result.
+
+    Raises
+    ------
+    ValueError      it is something else, or has half a character ("\\ud800") that no file can hold
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"expected a JSON object, got {text[:40]}")
+    json.dumps(found, ensure_ascii=False).encode()
+    return found
 
 
 def _rate(leaf: Leaf) -> list[str]:

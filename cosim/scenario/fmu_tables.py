@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blocks.errors import PlantloopError
+from blocks.files import is_file
 from cosim.scenario.keys import (
     Expected,
     FilePlace,
@@ -57,7 +58,7 @@ def check_fmus(tables: Mapping[str, FMUTable], place: FilePlace, trust: bool) ->
     """Check that the files of the FMUs exist and may be run."""
     for name, table in tables.items():
         file = place.source.path.parent / table.file
-        if not file.is_file():
+        if not is_file(file):
             place.at(name, "file").add_problem(no_such_file(file, "FMU"))
         elif not trust:
             place.at(name, "file").add_problem(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import ScenarioError, near_miss
-from blocks.files import is_inside
+from blocks.files import is_file, is_inside
 from cosim.names import mapped
 from cosim.scenario.keys import FilePlace, record
 from cosim.scenario.loader import scenario_from
@@ -141,7 +141,7 @@ def _check_runs(s: SamplingTable, place: FilePlace) -> None:
 def _check_file(name: str, place: FilePlace, trust: bool) -> None:
     """A file of cases is there, and inside the study's folder unless it is trusted."""
     file = place.source.path.parent / name
-    if not file.is_file():
+    if not is_file(file):
         place.at("file").add_problem(no_such_file(file, "file of cases"))
     elif not trust and not is_inside(file, [place.source.path.parent]):
         place.at("file").add_problem(

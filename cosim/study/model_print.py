@@ -22,6 +22,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.contract.callback import PythonCall
 from blocks.contract.memories import CountedInstants
+from blocks.files import is_file
 from cosim.system import System, text_of
 
 DEPTH = 12  # most levels of objects inside one another
@@ -52,7 +53,7 @@ def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
         case Path():
             yield _file(value)
         case str() if Path(value).suffix and len(value) < 1000 and "\0" not in value:
-            yield value if not Path(value).is_file() else _file(Path(value))
+            yield value if not is_file(Path(value)) else _file(Path(value))
         case _ if isinstance(value, (*PLAIN, np.generic)):
             yield repr(value)
         case np.ndarray() if not value.dtype.hasobject:
@@ -79,7 +80,7 @@ def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
 
 def _file(path: Path) -> str:
     """The content of a file; its name if there is no such file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else path.name
+    return hashlib.sha256(path.read_bytes()).hexdigest() if is_file(path) else path.name
 
 
 def _code(code: types.CodeType) -> list[Any]:

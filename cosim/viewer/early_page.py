@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.files import write_whole
+from blocks.files import is_file, is_folder, write_whole
 from cosim.viewer.page import Page, assembled, packed, shell
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SUFFIXES = (".nc", ".npz", ".toml", ".xml", ".fmu")
 
 def early_page(path: Path) -> EarlyPage | None:
     """A page for the data of a file or a folder; None if there is no such file."""
-    fits = path.is_dir() or (path.suffix.lower() in SUFFIXES and path.is_file())
+    fits = is_folder(path) or (path.suffix.lower() in SUFFIXES and is_file(path))
     return EarlyPage(path.name) if fits else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from blocks.errors import PlantloopError, SimulationError
+from blocks.files import is_folder
 from cosim.block_alone import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
@@ -34,7 +35,7 @@ def contents_of(
     ------
     PlantloopError      what reading or running the file raises
     """
-    if path.is_dir():
+    if is_folder(path):
         from cosim.study.opening import open_study
         from cosim.viewer.study_data import of_study
 

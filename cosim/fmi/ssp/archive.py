@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from urllib.parse import unquote
 
+from blocks.files import is_file, is_folder
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 
 DESCRIPTION = "SystemStructure.ssd"
@@ -38,9 +39,9 @@ class SSPArchive:
             raise SSPError(f"the SSP file is {path!r}, expected the name of an .ssp file.")
         self.path = Path(os.fspath(path))
         self.file = str(self.path)
-        if not self.path.is_file():
+        if not is_file(self.path):
             raise fault(
-                self.file, "a folder" if self.path.is_dir() else "no such file", hint="Give an .ssp file."
+                self.file, "a folder" if is_folder(self.path) else "no such file", hint="Give an .ssp file."
             )
         self.content = self._opened(self.path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import re
 import stat
@@ -44,6 +45,8 @@ def test_no_file(tmp_path: Path) -> None:
         FMU(tmp_path / "none.fmu")
     with pytest.raises(FMUError, match="is a folder"):
         FMU(tmp_path)
+    with pytest.raises(FMUError, match="is not there"):
+        FMU("a" * 5000)
     for path in ("", None, 3):
         with pytest.raises(FMUError, match=r"expected the name of an \.fmu file"):
             FMU(path)  # type: ignore[arg-type]
@@ -101,6 +104,39 @@ def test_links_and_doubles(tmp_path: Path) -> None:
         file.writestr("modelDescription.xml", "<b/>")
     with pytest.raises(FMUError, match="twice"):
         FMU(path)
+
+
+@pytest.mark.parametrize(
+    ("names", "match"),
+    [
+        (["resources/a", "resources/a/b"], "'resources/a' is a file, and a folder"),
+        (["resources/a/b", "resources/a"], "'resources/a' is a file, and a folder"),
+        (["modelDescription.xml/x"], r"'modelDescription\.xml' is a file, and a folder"),
+        (["."], "a name that no file can have"),
+        (["resources/" + "a" * 300], "a name that no file can have"),
+        (["resources/" + "/".join(["a" * 200] * 20)], "a name that no file can have"),
+    ],
+)
+def test_names_that_no_folder_can_hold(tmp_path: Path, names: list[str], match: str) -> None:
+    path = archive(tmp_path / "x.fmu", {"modelDescription.xml": b"<a/>", **dict.fromkeys(names, b"x")})
+    with pytest.raises(FMUError, match=match):
+        FMU(path)
+
+
+def test_no_room_to_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fmu = FMU(build_fmu("lag"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    with pytest.raises(FMUError, match=r"cannot be unpacked to '.*none': No such file.*\$TMPDIR"):
+        fmu.open()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(Path, "mkdir", _full)
+    with pytest.raises(FMUError, match=r"cannot be unpacked to '.*fmu-.*': No space left on device"):
+        fmu.open()
+    assert not list(tmp_path.iterdir())
+
+
+def _full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_size_bombs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -326,6 +326,8 @@ def test_connectors_that_the_fmu_has_not(files, tmp_path):
 def test_bad_archives(files, tmp_path):
     with pytest.raises(PlantloopError, match="no such file"):
         import_ssp(tmp_path / "none.ssp")
+    with pytest.raises(PlantloopError, match="no such file"):
+        import_ssp("a" * 5000)
     (tmp_path / "text.ssp").write_text("hello")
     with pytest.raises(PlantloopError, match="no SSP package"):
         import_ssp(tmp_path / "text.ssp")
