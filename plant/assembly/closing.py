@@ -93,9 +93,12 @@ class Assembler:
         self._massless = list(massless)
         self._support = self._weights(massless)
         self.size = self._size()
-        squares = ca.SX(closure.size, 1)
-        for c, t in closure.wrenches.values():
-            squares += max(self.size, 1.0) ** 2 * ca.sum2(c * c) + ca.sum2(t * t)
+        # all markers side by side: sums of long columns, one per marker, would grow like their square
+        c, t = (
+            ca.horzcat(ca.SX(closure.size, 0), *[pair[k] for pair in closure.wrenches.values()])
+            for k in (0, 1)
+        )
+        squares = max(self.size, 1.0) ** 2 * ca.sum2(c * c) + ca.sum2(t * t)
         self._second = numbers(closure.gamma)
         self._natural = numbers(ca.sqrt(squares))
         self.positions = np.array(closure.positions, dtype=int)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -35,9 +36,7 @@ class StartNumbers:
         from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
 
         v = self._roots.v
-        others = self._b.known([self._q, self._qd, v])
-        symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
-        values = np.concatenate([np.zeros(0), *[v for _, v in others]])
+        symbols, values = self._others
         outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
         f = ca.Function("sample", [self._q, self._qd, self._time, symbols, v], outputs)
         solve = self._solver(symbols)
@@ -55,6 +54,13 @@ class StartNumbers:
             return [*numbers[: len(columns)], *sparse]
 
         return evaluate
+
+    @cached_property
+    def _others(self) -> tuple[ca.SX, np.ndarray]:
+        """All symbols (n, 1) besides coordinates, rates and unknowns, and their values (n,)."""
+        others = self._b.known([self._q, self._qd, self._roots.v])
+        symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
+        return symbols, np.concatenate([np.zeros(0), *[v for _, v in others]])
 
     def _solver(self, symbols: ca.SX) -> Callable[[list[Any]], Any]:
         """Function from all other numbers to those of the unknowns, by Newton's method from the last ones."""

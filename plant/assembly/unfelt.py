@@ -19,18 +19,25 @@ def pulls(closure: Closure, rows: Sequence[int], size: float) -> ca.SX:
 
     size : m    by which forces are made comparable with torques
     """
-    forces: dict[Hashable, tuple[ca.SX, ca.SX]] = {}
-    description, n = closure.mechanics.mechanism.description, len(rows)
-    for id, (c, t) in closure.wrenches.items():
-        body = description.point(id)[0]
-        if body != description.ground:
-            F, T = c[list(rows), :], t[list(rows), :]
-            before = forces.get(body, (ca.SX(n, 3), ca.SX(n, 3)))
-            forces[body] = before[0] + F, before[1] + T + (skew(closure.origin(id)) @ F.T).T
-    total = ca.SX(n, 1)
-    for F, T in forces.values():
-        total += size**2 * ca.sum2(F * F) + ca.sum2(T * T)
-    return ca.sqrt(total)
+    description = closure.mechanics.mechanism.description
+    bodies = {id: description.point(id)[0] for id in closure.wrenches}
+    moved = [id for id, body in bodies.items() if body != description.ground]
+    if not moved:
+        return ca.SX(len(rows), 1)
+    # all markers side by side: one product for all costs what its entries do
+    c, t = (ca.horzcat(*[closure.wrenches[id][k] for id in moved])[list(rows), :] for k in (0, 1))
+    arms = ca.diagcat(*[skew(closure.origin(id)) for id in moved])
+    summed = _summed([bodies[id] for id in moved])
+    F, T = c @ summed, (t + c @ arms.T) @ summed
+    return ca.sqrt(size**2 * ca.sum2(F * F) + ca.sum2(T * T))
+
+
+def _summed(bodies: Sequence[Hashable]) -> ca.DM:
+    """(3 markers, 3 bodies) that adds up the columns of markers, three each, of one body."""
+    number = {body: k for k, body in enumerate(dict.fromkeys(bodies))}
+    rows = [3 * k + axis for k in range(len(bodies)) for axis in range(3)]
+    columns = [3 * number[body] + axis for body in bodies for axis in range(3)]
+    return ca.DM.triplet(rows, columns, ca.DM.ones(len(rows)), 3 * len(bodies), 3 * len(number))
 
 
 def refuse_unfelt(closure: Closure, rows: np.ndarray) -> None:

@@ -189,6 +189,8 @@ class Local:
         self, expressions: list[Matrix], moved: Callable[[MarkerState], MarkerState] = lambda state: state
     ) -> list[Matrix]:
         """Expressions with the actual markers substituted, or with markers that have moved from there."""
+        if not expressions:
+            return []
         symbols: list[ca.SX] = []
         values: list[ca.SX] = []
         for m in self._markers.values():

@@ -161,8 +161,8 @@ class Quantities:
         found = self.formula(element, attribute)
         if found is None:
             return self._scripted(element, attribute)
-        value = found.evaluate(self)
-        for text, column, term in found.terms(self):
+        value, terms = found.evaluate_with_terms(self)
+        for text, column, term in terms:
             self.watch(f"{element.where}, {text} in {attribute}, column {column}", term)
         return value
 

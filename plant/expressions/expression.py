@@ -119,7 +119,15 @@ class Expression:
 
         To explain a value that is not finite, find the first such term. What an IF does not choose is 0 here.
         """
+        return self._named(self._values(scope))
+
+    def evaluate_with_terms(self, scope: Scope) -> tuple[ca.SX, list[tuple[str, int, ca.SX]]]:
+        """What `evaluate` and `terms` give, written once."""
         values = self._values(scope)
+        return values[-1], self._named(values)
+
+    def _named(self, values: list[ca.SX]) -> list[tuple[str, int, ca.SX]]:
+        """Text, column and value of every operator and call, of the values of all steps."""
         looked_at: list[ca.SX | None] = [None] * len(values)  # conditions of the IFs around
         for k in reversed(range(len(values))):
             step = self.steps[k]

@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 from plant.mechanics.inertia import plain_inertia
+from plant.mechanics.joints import JointNumbers
 from plant.mechanics.mechanism import GROUND, Mechanism
 
 SLENDER = 1e-6  # of a body's largest principal moment: below it a moment loses digits
@@ -27,15 +28,15 @@ SINGULAR = 1e-13
 def massless_links(mechanism: Mechanism) -> list[int]:
     """Links whose own joint moves no inertia in some of its directions, with all that hangs on them."""
     found = []
+    numbers = JointNumbers()
     moved = [plain_inertia(mechanism, i) for i in range(len(mechanism.links))]
     for i in reversed(range(len(mechanism.links))):
         link = mechanism.links[i]
-        XJ, S = link.joint.jcalc(ca.DM(link.q0))
-        felt = np.array(ca.DM(S)).reshape(6, link.joint.nv)
+        felt = numbers.subspace(link.joint, link.q0)
         if link.joint.nv and is_singular(felt.T @ moved[i] @ felt):
             found.append(i)
         if link.parent != GROUND:
-            X = np.array(ca.DM((XJ @ link.Xtree).matrix))
+            X = np.array(ca.DM((numbers.transform(link.joint, link.q0) @ link.Xtree).matrix))
             moved[link.parent] = moved[link.parent] + X.T @ moved[i] @ X
     return found[::-1]
 
@@ -49,8 +50,9 @@ def slender_rates(mechanism: Mechanism) -> dict[int, float]:
     if not mechanism.absolute:
         return found
     start = 0
+    numbers = JointNumbers()
     for i, link in enumerate(mechanism.links):
-        S = np.array(ca.DM(link.joint.jcalc(ca.DM(link.q0))[1])).reshape(6, link.joint.nv)
+        S = numbers.subspace(link.joint, link.q0)
         turning = np.flatnonzero(np.abs(S[:3]).max(axis=0, initial=0.0))
         moments = np.linalg.eigvalsh(S[:, turning].T @ plain_inertia(mechanism, i) @ S[:, turning])
         if len(turning) > 1 and 0.0 < moments[0] < SLENDER * moments[-1]:

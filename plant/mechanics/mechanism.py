@@ -23,7 +23,7 @@ import numpy as np
 from blocks.contract.derived import Derived
 from blocks.contract.user_lines import warn_user
 from plant.description import GLOBAL, Body, Connection, Description, Frame, Naming
-from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, pose, reverse
+from plant.mechanics.joints import FREE, FREE_POINT, PLANAR, Closeness, Joint, JointNumbers, pose, reverse
 from plant.mechanics.light_chains import Edge, behind_light_links
 from plant.mechanics.planes import PARALLEL, plane_normal, within_planes
 from plant.mechanics.spatial import Transform, snapped
@@ -72,6 +72,11 @@ class Link:
     frame: Frame
     q0: np.ndarray
     seat: Frame
+
+    @cached_property
+    def seat_of_joint(self) -> Frame:
+        """`Xtree` as a frame: where the joint sits on the parent."""
+        return np.array(ca.DM(self.Xtree.r)).ravel(), np.array(ca.DM(self.Xtree.E)).T
 
     @property
     def where(self) -> str:
@@ -157,10 +162,10 @@ class Mechanism:
     def frames_at(self, q: Sequence[np.ndarray]) -> list[Frame]:
         """Frame of every link in the global frame at coordinates q, one (nq,) per link."""
         found: list[Frame] = []
+        numbers = JointNumbers()
         for link, own in zip(self.links, q, strict=True):
             outer = GLOBAL if link.parent == GROUND else found[link.parent]
-            r, A = np.array(ca.DM(link.Xtree.r)).ravel(), np.array(ca.DM(link.Xtree.E)).T
-            found.append(_placed(_placed(outer, (r, A)), pose(link.joint, own)))
+            found.append(_placed(_placed(outer, link.seat_of_joint), numbers.pose(link.joint, own)))
         return found
 
     def frame(self, i: int) -> Frame:

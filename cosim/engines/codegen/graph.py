@@ -74,7 +74,8 @@ class Graph:
         self._maker: dict[int, int] = {}  # value -> its operation
         self._count = 0
         self._known: dict[tuple[int, ...], int] = {}  # inputs
-        self._same: dict[tuple[object, ...], int] = {}  # operations that are done already
+        # operations that are done already: name -> operands -> value
+        self._same: dict[str, dict[tuple[int, ...], int]] = {name: {} for name in NAMES.values()}
         self._read(function, number_of)
 
     def _read(self, function: ca.Function, number_of: Callable[[ca.Function], int]) -> None:
@@ -115,10 +116,10 @@ class Graph:
     def _operation(self, name: str, operands: tuple[int, ...]) -> int:
         if name == SAME:
             return operands[0]
-        key = (name, *operands)
-        value = self._same.get(key)
+        same = self._same[name]
+        value = same.get(operands)
         if value is None:
-            value = self._same[key] = self._count
+            value = same[operands] = self._count
             self._count += 1
             self._maker[value] = len(self.operations)
             self.operations.append(Operation(name, operands, (value,)))

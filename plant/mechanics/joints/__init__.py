@@ -23,6 +23,7 @@ from plant.mechanics.joints.joint import LENGTH as LENGTH
 from plant.mechanics.joints.joint import UNIT as UNIT
 from plant.mechanics.joints.joint import Closeness as Closeness
 from plant.mechanics.joints.joint import Joint as Joint
+from plant.mechanics.joints.joint import JointNumbers as JointNumbers
 from plant.mechanics.joints.joint import JointSetting as JointSetting
 from plant.mechanics.joints.joint import JointType as JointType
 from plant.mechanics.joints.joint import Planarity as Planarity

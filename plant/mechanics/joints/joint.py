@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -123,8 +123,41 @@ def _motions(X: Transform, S: Matrix) -> Matrix:
 
 def pose(joint: Joint, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pose of the child's side in the parent's at q (nq,): origin (3,), axes (3, 3) as columns."""
-    XJ: Any = joint.jcalc(ca.DM(np.asarray(q, dtype=float)))[0]
-    return np.array(ca.DM(XJ.r)).ravel(), np.array(ca.DM(XJ.E)).T
+    return _frame(joint.jcalc(ca.DM(np.asarray(q, dtype=float)))[0])
+
+
+def _frame(X: Transform) -> tuple[np.ndarray, np.ndarray]:
+    """Origin (3,) and axes (3, 3), as columns, of a transform of numbers."""
+    return np.array(ca.DM(X.r)).ravel(), np.array(ca.DM(X.E)).T
+
+
+class JointNumbers:
+    """Joints at numbers; equal joints at equal coordinates are worked out once."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, tuple[Transform, np.ndarray, tuple[np.ndarray, np.ndarray]]] = {}
+
+    def transform(self, joint: Joint, q: np.ndarray) -> Transform:
+        """XJ at q (nq,), of numbers."""
+        return self._at(joint, q)[0]
+
+    def subspace(self, joint: Joint, q: np.ndarray) -> np.ndarray:
+        """(6, nv) motion subspace S at q (nq,)."""
+        return self._at(joint, q)[1]
+
+    def pose(self, joint: Joint, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `pose`."""
+        return self._at(joint, q)[2]
+
+    def _at(self, joint: Joint, q: np.ndarray) -> tuple[Transform, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        q = np.asarray(q, dtype=float)
+        key = joint.kind, q.tobytes()
+        found = self._found.get(key)
+        if found is None:
+            XJ, S = joint.jcalc(ca.DM(q))
+            subspace = np.array(ca.DM(S)).reshape(6, joint.nv)
+            found = self._found[key] = XJ, subspace, _frame(XJ)
+        return found
 
 
 # --- conditions ----------------------------------------------------------------------------------------

@@ -55,9 +55,9 @@ def test_motion_by_part_of_its_own_coordinate(coordinates):
     assert simulate(d, 0.5, log_every=0.25, engine="reference")["plant.y"] == pytest.approx(2.0, rel=1e-8)
 
 
-@pytest.mark.parametrize("expr", ["DM(20,21) - 0.4", "MAX(0, DX(20) - 5)"])
+@pytest.mark.parametrize("expr", ["DM(20,21) - 0.4", "DY(21,20,20)", "MAX(0, DX(20) - 5)"])
 def test_condition_that_changes_with_nothing_is_refused(expr, coordinates):
-    """Between two markers of one body; on one side only."""
+    """Between two markers of one body, by forces and with a torque; on one side only."""
     with pytest.raises(ModelError, match="Constraint_General id=1: its expr changes with no displacement"):
         rail(coordinates, Constraint_General(id=1, expr=expr))
 

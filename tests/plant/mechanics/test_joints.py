@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from plant.elements import Constraint_Joint
-from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, JointSetting, pose, reverse, table
+from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, JointNumbers, JointSetting, pose, reverse, table
 from plant.mechanics.spatial import crm
 from plant.reporting import ModelProblems
 from tests.helpers.trees import JOINTS, NUMBERS, random_coordinates, random_rotation
@@ -47,6 +47,18 @@ def evaluated(expression, q, qd, at_q, at_qd) -> np.ndarray:
 
 def symbols(joint: Joint):
     return ca.SX.sym("q", joint.nq), ca.SX.sym("qd", joint.nv)
+
+
+def test_at_numbers_each_joint_has_its_own_pose(rng):
+    """All joints at two places each, from one `JointNumbers`, in turn and once more."""
+    kept = JointNumbers()
+    places = [(joint, random_coordinates(joint.name, rng)) for _ in range(2) for joint in EVERY]
+    for joint, q in [*places, *places]:
+        XJ, S = joint.jcalc(ca.DM(q))
+        assert np.array_equal(kept.subspace(joint, q), numbers(S).reshape(6, joint.nv))
+        assert np.array_equal(numbers(kept.transform(joint, q).matrix), numbers(XJ.matrix))
+        for own, expected in zip(kept.pose(joint, q), pose(joint, q), strict=True):
+            assert np.array_equal(own, expected)
 
 
 def test_subspace_is_the_derivative_of_the_transform(joint, rng):
