@@ -43,6 +43,7 @@ class SystemEvent:
     """Zero crossing of the flat system.
 
     resets : (vector "x" or "h", places, values) per target; starts : places of discrete states among them
+    counts : places in h of the counts of samples that start anew, of holds that what it resets may reach
     """
 
     name: str
@@ -53,6 +54,7 @@ class SystemEvent:
     targets: tuple[str, ...]
     discrete: np.ndarray  # places in h whose next value is reset too
     stop: str = ""
+    counts: tuple[int, ...] = ()
     rest: int = 1  # sign of a crossing that rests exactly on zero
     by_value: bool = False  # its value alone decides on the threshold; so for slopes, whose own are not found
     warning: str = ""  # what to warn of at the end of a run in which it fired

@@ -217,7 +217,7 @@ class Equations(EventEquations):
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
 
     def sample_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
-        """Like `tick_count`, but an event that resets a state starts it anew at 1: holds restart there."""
+        """Like `tick_count`, but starts anew at 1 at events of blocks in front: holds restart there."""
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[2])
 
     def external(

@@ -35,6 +35,7 @@ from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import insert_holds
+from cosim.compile.restarted_holds import RestartedHolds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.shown_signals import ShownSignals
 from cosim.compile.signal_nodes import SignalNode
@@ -377,7 +378,11 @@ class _Writer:
         )
 
     def _events(self, between: Expressions) -> Iterator[SystemEvent]:
+        restarted = RestartedHolds(self.placed)
+        slots = self.v.tick_slots()
         for inst in self.placed.values():
+            rates = restarted.by(inst.path) if inst.traced.declared.events else ()
+            counts = tuple(slots[self.v.rate_index[ticks]][2] for ticks in rates)
             for k, event in enumerate(inst.traced.declared.events):
                 crossing = between.of(inst.path, f"crossing{k}", event.crossing)
                 resets, names, discrete = [], [], [np.zeros(0, dtype=int)]
@@ -398,6 +403,7 @@ class _Writer:
                     tuple(names),
                     np.concatenate(discrete),
                     event.stop,
+                    counts,
                     event.rest,
                     warning=event.warning,
                     unmet=event.unmet,

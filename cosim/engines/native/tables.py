@@ -132,6 +132,7 @@ def _events(system: System) -> Arrays:
         for e in system.events
     )
     anew_starts, anew = _grouped(taken_anew(system))
+    restarted_starts, restarted = _grouped(e.counts for e in system.events)
     renewed_starts, renewed = _grouped(e.discrete for e in system.events)
     return {
         "direction": _integers(e.direction for e in system.events),
@@ -143,6 +144,8 @@ def _events(system: System) -> Arrays:
         "anew": anew,
         "reset_start": reset_starts,
         "reset_places": resets,
+        "restarted_start": restarted_starts,
+        "restarted": restarted,
         "renewed_start": renewed_starts,
         "renewed": renewed,
     }

@@ -86,7 +86,7 @@ class Events:
             if rounds > ROUNDS or repetition.endless(t, due):
                 raise self.endless(t, due)
             happened += self._apply(t, due)
-            self.restart.after_event()
+            self.restart.after_events(place for k in due for place in self.events[k].counts)
             self.crossings.reset_by(due)
             due = self.crossings.fired()
         return rounds > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cosim.engines.reference.acceptance import Acceptance
@@ -33,11 +35,14 @@ class Restart:
             if np.array_equal(before, c.h[places]):
                 break
 
-    def after_event(self) -> None:
-        """Resets were applied: holds and step size control start anew, invariants and loops hold again."""
+    def after_events(self, counts: Iterable[int]) -> None:
+        """Resets were applied: step size control and holds start anew, invariants and loops hold again.
+
+        counts : places in h of the counts of samples of those holds
+        """
         c = self.workspace.context
-        for *_, fresh_place in self.workspace.system.tick_slots:
-            c.h[fresh_place] = min(c.h[fresh_place], 1.0)
+        for place in counts:
+            c.h[place] = min(c.h[place], 1.0)
         c.step, c.error = 0.0, 1e-4
         self.workspace.put(c.t, c.x)
         c.x[:] = self.invariants.restored(c.t, c.x.copy())

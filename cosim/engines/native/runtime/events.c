@@ -214,8 +214,9 @@ static int restart(pl_run *r)
     const pl_system *s = r->system;
     pl_context *c = r->context;
 
-    for (int i = 0; i < s->n_rates; i++)
-        if (c->h[s->fresh_place[i]] > 1.0) c->h[s->fresh_place[i]] = 1.0;
+    for (int k = 0; k < r->n_fired; k++)
+        for (int j = s->restarted_start[r->fired[k]]; j < s->restarted_start[r->fired[k] + 1]; j++)
+            if (c->h[s->restarted[j]] > 1.0) c->h[s->restarted[j]] = 1.0;
     c->step = 0.0;
     c->error = 1e-4;
     if (s->n_invariants) pl_project(r, c->t, c->x);

@@ -36,6 +36,7 @@ typedef struct {
     const int32_t *ends;                               /* (n_events,) does it end the run? */
     const int32_t *anew_start, *anew;                  /* events for which nothing that its resets do is a crossing */
     const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */
+    const int32_t *restarted_start, *restarted;        /* counts of samples in h that start anew after it */
     const int32_t *renewed_start, *renewed;            /* discrete states among them, whose next follows */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
     const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
