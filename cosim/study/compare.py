@@ -90,7 +90,9 @@ def _signals(before: StudyView, after: StudyView, cases: np.ndarray) -> dict[str
         best = (0.0, int(cases[0]))
         for start in range(0, len(cases), 1000):
             some = cases[start : start + 1000]
-            p, q = (np.asarray(v[some], dtype=float).reshape(len(some), -1) for v in (x, y))
+            p, q = (
+                view.store.numbers_of(v[some]).reshape(len(some), -1) for view, v in ((before, x), (after, y))
+            )
             with np.errstate(invalid="ignore"):
                 apart = np.where(np.isnan(p) & np.isnan(q), 0.0, np.abs(p - q)).max(axis=1)
             apart[np.isnan(apart)] = np.inf

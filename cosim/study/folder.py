@@ -68,6 +68,26 @@ class Folder:
             return bytes(system.cat_file(f"{root}/{name}"))
         return self.path(name).read_bytes()
 
+    def check_inside(self) -> None:
+        """Check that it has files and folders of its own alone, so that nothing else is read or written.
+
+        Raises
+        ------
+        PlantloopError     a link, a pipe or a device
+        """
+        waiting = [] if self.remote else [self.url]
+        while waiting:
+            for entry in _entries(waiting.pop()):
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    what = "a link" if entry.is_symlink() else "neither a file nor a folder"
+                    raise PlantloopError(
+                        f"'{entry.path}' in the results of a study is {what}.",
+                        path=entry.path,
+                        hint="No version writes this: do not trust it. In place of a link put its files.",
+                    )
+
     def stamp(self, name: str) -> object:
         """A stamp that changes with the content of a file."""
         if self.remote:
@@ -135,6 +155,14 @@ class Folder:
             system, root = self._system
             return int(system.du(root))
         return sum(p.stat().st_size for p in Path(self.url).rglob("*") if p.is_file())
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except OSError:  # it went meanwhile
+        return []
 
 
 def url_of(path: Any, what: str) -> str:

@@ -15,7 +15,7 @@ from blocks.errors import PlantloopError, near_miss
 from cosim.result.result import Result
 from cosim.signal_tree import Leaf, SignalTree
 from cosim.study.running import FAILED
-from cosim.study.store import SIGNALS, StudyStore
+from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
 
 if TYPE_CHECKING:
@@ -89,17 +89,13 @@ class StudyResult:
 
         Raises
         ------
-        PlantloopError     the study keeps none
+        PlantloopError     the study keeps none, or they are damaged
         """
-        import xarray as xr
-
         if not self.store.manifest.stored:
             raise PlantloopError(
                 "this study keeps no signals.", hint='Say keep = "all" or "failed" in its [store].'
             )
-        found: xr.Dataset = xr.open_zarr(f"{self.store.folder.url.rstrip('/')}/{SIGNALS}", consolidated=False)
-        found = found.rename({name: found[name].attrs["signal"] for name in found.data_vars})
-        return found.assign({name: found[full] for name, full in self.store.manifest.other_names.items()})
+        return self.store.dataset()
 
     def case(self, number: int) -> OneCase | StoredCase:
         """One case: ``.result`` has all its signals, run again; without the model only the stored ones.
@@ -247,7 +243,7 @@ class StoredCase:
         PlantloopError     nothing is stored of it
         """
         m, signals = self.of.store.manifest, self.of.signals
-        found = {name: np.asarray(signals[name][self.number], dtype=float) for name in m.stored}
+        found = {name: self.of.store.numbers_of(signals[name][self.number]) for name in m.stored}
         wide = {name: v if v.ndim == 2 else v[:, None] for name, v in found.items()}
         kept = np.zeros(len(m.times), bool)
         for values in wide.values():

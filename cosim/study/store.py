@@ -18,6 +18,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,16 +26,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.errors import PlantloopError
+from cosim.run.memory import check_memory
 from cosim.study.folder import Folder, cannot_write
+from cosim.study.manifest_check import check_manifest
 from cosim.study.measures import ROBUSTNESS
 from cosim.study.running import CaseOutcome
+from cosim.study.stored_rows import check_cases, damage_named, read_cases, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 FORMAT = 1
 MANIFEST, TABLE, SIGNALS, INPUTS, FAILURES = "study.json", "table", "signals.zarr", "inputs", "failures"
 MOST_CASES, MOST_BYTES = 10_000, 64 * 2**20  # most cases, and bytes, in a chunk
+ROWS_AGAIN = "Remove this file; --resume does its cases again."
 CHUNK_SECONDS, PIECES = 1.0, 8  # s of work in a chunk; chunks for each worker
 
 
@@ -77,15 +83,21 @@ class Manifest:
         """
         try:
             given = json.loads(content)
+            if not isinstance(given, dict):
+                raise ValueError("it is no JSON object")
             if given.get("format") != FORMAT:
                 raise PlantloopError(
                     f"'{url}' was written in format {given.get('format')}, this version reads {FORMAT}.",
                     path=url,
                 )
+            check_manifest(given)
             stored = {n: (int(size), tuple(labels)) for n, (size, labels) in given["stored"].items()}
-            lists = ("variants", "parameters", "metrics", "requirements", "times", "sampled")
-            return Manifest(**given | {"stored": stored} | {n: tuple(given.get(n, ())) for n in lists})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            lists = {
+                n: tuple(given[n]) for n in ("variants", "parameters", "metrics", "requirements", "times")
+            }
+            lists["sampled"] = tuple(given.get("sampled", ()))
+            return Manifest(**given | {"stored": stored} | lists)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error
 
     def titled(self, column: str) -> str:
@@ -140,7 +152,7 @@ class StudyStore:
 
         Raises
         ------
-        PlantloopError     there is none
+        PlantloopError     there is none, it is damaged, or has links, pipes or devices in it
         """
         folder = Folder(url)
         if not folder.exists(MANIFEST):
@@ -150,7 +162,9 @@ class StudyStore:
                 path=url,
                 hint="Write it with Study.run or cosim sweep.",
             )
-        return StudyStore(folder, Manifest.read(folder.read(MANIFEST), url))
+        folder.check_inside()
+        with damage_named(url, MANIFEST, "Give a folder that was written by a study."):
+            return StudyStore(folder, Manifest.read(folder.read(MANIFEST), url))
 
     @staticmethod
     def create(url: str, manifest: Manifest, files: Mapping[str, bytes]) -> StudyStore:
@@ -259,10 +273,46 @@ class StudyStore:
         if not self.manifest.stored:
             return None
         parts = []
-        for name in self.manifest.stored:
-            found = np.asarray(self._arrays[name].oindex[cases.tolist()])
-            parts.append(found[:, :, None] if found.ndim == 2 else found)
-        return np.concatenate(parts, axis=2)
+        with self.reading_signals():
+            for name in self.manifest.stored:
+                found = np.asarray(self._arrays[name].oindex[cases.tolist()])
+                parts.append(found[:, :, None] if found.ndim == 2 else found)
+            return np.concatenate(parts, axis=2)
+
+    def reading_signals(self) -> AbstractContextManager[None]:
+        """A context for reading signals: damage is one error that names them."""
+        return damage_named(self.folder.url, SIGNALS, "The table can be read; run the study again elsewhere.")
+
+    def dataset(self) -> xr.Dataset:
+        """Stored signals by their names over (case, time), read when they are used.
+
+        Raises
+        ------
+        PlantloopError     they are damaged, or of other shapes than the manifest says
+        """
+        import xarray as xr
+
+        m = self.manifest
+        with self.reading_signals():
+            url = f"{self.folder.url.rstrip('/')}/{SIGNALS}"
+            found: xr.Dataset = xr.open_zarr(url, consolidated=False)
+            for name, (size, _) in m.stored.items():
+                shape = (m.count, len(m.times), *(() if size == 1 else (size,)))
+                if (array := found[_key(name)]).shape != shape or array.dtype != m.dtype:
+                    raise ValueError(f"'{name}' is {array.dtype} of shape {array.shape}, expected {shape}")
+            found = found[[_key(name) for name in m.stored]].rename({_key(name): name for name in m.stored})
+            return found.assign({name: found[full] for name, full in m.other_names.items()})
+
+    def numbers_of(self, array: xr.DataArray) -> np.ndarray:
+        """Numbers of a stored signal, or of a part of it, as doubles.
+
+        Raises
+        ------
+        PlantloopError     they are damaged, or do not fit into memory
+        """
+        check_memory(8.0 * array.size, f"signal '{array.name}' of these cases", "Take fewer cases.")
+        with self.reading_signals():
+            return np.asarray(array, dtype=float)
 
     # --- rows -----------------------------------------------------------------------------------------------
     def rows_name(self, chunk: int) -> str:
@@ -291,16 +341,8 @@ class StudyStore:
         self.folder.write(name, memory.getvalue())
 
     def _frame(self, name: str) -> pd.DataFrame:
-        import pandas as pd
-
-        try:
-            return pd.read_parquet(io.BytesIO(self.folder.read(name)), page_checksum_verification=True)
-        except Exception as error:  # pyarrow raises many kinds
-            raise PlantloopError(
-                f"'{self.folder.url}/{name}' is damaged: {error}.",
-                path=name,
-                hint="Remove this file; --resume does its cases again.",
-            ) from error
+        with damage_named(self.folder.url, name, ROWS_AGAIN):
+            return read_rows(self.folder.read(name), self._no_rows(), self.manifest.count)
 
     def table(self) -> pd.DataFrame:
         """Rows of all cases done so far, in order."""
@@ -311,6 +353,8 @@ class StudyStore:
         if self._read.get("stamps") != stamps:
             frames = [self._frame(n) for n in names]
             table = pd.concat(frames, ignore_index=True) if frames else self._no_rows()
+            with damage_named(self.folder.url, TABLE, ROWS_AGAIN):
+                check_cases(table["case"].to_numpy(), self.manifest.count)
             self._read.update(stamps=stamps, table=table.set_index("case").sort_index())
         found: pd.DataFrame = self._read["table"].copy()
         return found
@@ -334,16 +378,10 @@ class StudyStore:
 
     def done(self) -> np.ndarray:
         """Numbers of the cases that have a row."""
-        import pyarrow.parquet as pq
-
         found = [np.zeros(0, np.int64)]
-        for n in self.folder.names(TABLE):
-            if n.endswith(".parquet"):
-                found.append(
-                    pq.read_table(io.BytesIO(self.folder.read(f"{TABLE}/{n}")), columns=["case"])[
-                        "case"
-                    ].to_numpy()
-                )
+        for name in (f"{TABLE}/{n}" for n in self.folder.names(TABLE) if n.endswith(".parquet")):
+            with damage_named(self.folder.url, name, ROWS_AGAIN):
+                found.append(read_cases(self.folder.read(name), self.manifest.count))
         return np.sort(np.concatenate(found))
 
     def by_chunk(self, cases: Sequence[int] | np.ndarray) -> list[tuple[int, np.ndarray]]:

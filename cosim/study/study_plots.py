@@ -64,7 +64,7 @@ def values_of(result: StudyView, name: str) -> np.ndarray:
     found = COMPONENT.fullmatch(name)
     if array.ndim == 3:
         array = array[:, :, int(found[2]) if found else 0]
-    return np.asarray(array, dtype=float)
+    return result.store.numbers_of(array)
 
 
 def worst(result: StudyView, count: int) -> list[int]:

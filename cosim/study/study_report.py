@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -175,7 +176,7 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
 
 
 def _command(view: StudyView) -> str:
-    return f"cosim run {view.store.manifest.study_file or 'study.toml'}"
+    return f"cosim run {shlex.quote(view.store.manifest.study_file or 'study.toml')}"
 
 
 def _columns(view: StudyView) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def of_study(view: StudyView) -> PageData:
         "name": m.name,
         "count": m.count,
         "done": len(view.table),
-        "command": f"cosim run {m.study_file}" if m.study_file else "",
+        "command": f"cosim run {shlex.quote(m.study_file)}" if m.study_file else "",
         "folder": view.store.folder.url,
         "columns": columns,
         "bad": page.numbers.put(np.isin(table.index.to_numpy(), failed.to_numpy()).astype(float)),
@@ -77,7 +78,7 @@ def _signals(page: PageData, view: StudyView, cases: np.ndarray) -> list[dict[st
     found = []
     for name, (size, labels) in m.stored.items():
         leaf = Leaf(name, 0, size, labels if any(labels) else ())
-        whole = np.asarray(data[name], dtype=float).reshape(m.count, len(m.times), size)
+        whole = view.store.numbers_of(data[name]).reshape(m.count, len(m.times), size)
         for k, component in enumerate(leaf.components):
             values = whole[cases, :, k]
             if not np.isfinite(values).any():
