@@ -3,7 +3,7 @@
     python -m benchmarks.fmi [--smoke]
 
 Coupled in a diagram: a loop of two units that cost next to nothing, on the native engine, beside the same
-calls made by C alone; times of the processor.
+calls made by C alone in the same order; times of the processor.
 
 The units are small C sources of the tests, the same files for both. The loop has two first-order lags, each
 driven by the other; its time is that of one communication step (two steps, sets and gets) from Python,
@@ -18,6 +18,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -56,14 +57,14 @@ def loop_of_ours(path: Path, n: int, output: str = "y") -> tuple[float, float]:
     return spent, float(np.abs([ya, yb] - exact_loop(n)).max())
 
 
-def coupled(n: int, **keywords: str) -> tuple[float, float]:
+def coupled(n: int, **keywords: Any) -> tuple[float, float]:
     """Time per step [s] of a coupled loop of cheap units, and its error where it is Jacobi's."""
     d, path = Diagram("loop"), cheap_fmu()
     d.add("a", FMU(path, sample="1/100", start={"x": 1.0}))
     d.add("b", FMU(path, sample="1/100"))
     d.connect("a.x", "b.u")
     d.connect("b.x", "a.u")
-    with Simulation(d, engine="native", **keywords) as sim:  # type: ignore[arg-type]
+    with Simulation(d, engine="native", **keywords) as sim:
         sim.log([])
         sim.advance(H)
         began = time.thread_time()
@@ -164,6 +165,39 @@ def fmpys(path: Path, name: str, until: float, rtol: float) -> Callable[[], tupl
     return run
 
 
+ORDERS = ("jacobi", "gauss-seidel")
+WAYS: dict[str, dict[str, Any]] = {
+    "nothing given": {},
+    "no samples kept": {"signals": []},
+    **{order: {"coupling": order} for order in ORDERS},
+}
+
+
+def show_cheap_units(n: int, rounds: int) -> None:
+    """Coupled cheap units beside the same calls by C, and in ratio to them; the best rounds."""
+    steps = 10 * n
+    calls: dict[str, list[float]] = {order: [] for order in ORDERS}
+    runs: dict[str, list[tuple[float, float]]] = {way: [] for way in ("Python, opened", *WAYS)}
+    for _ in range(rounds):
+        for order, spent in calls.items():
+            spent.append(cost_from_c(order))
+        runs["Python, opened"].append(loop_of_ours(cheap_fmu(), n, "x"))
+        for way, keywords in WAYS.items():
+            runs[way].append(coupled(steps, **keywords))
+    rows = [Row(f"calls from C, {order}", figures(min(spent), 0.0), None) for order, spent in calls.items()]
+    for way, found in runs.items():
+        bare = min(calls["gauss-seidel" if way == "gauss-seidel" else "jacobi"])
+        error = found[0][1] if way != "gauss-seidel" else None  # it has another map
+        rows.append(Row(way, figures(min(spent for spent, _ in found), bare), error))
+    show(("two cheap units in a diagram", "us/step", "above", "above/C", "error"), rows, 1e-9)
+
+
+def figures(spent: float, calls: float) -> tuple[str, str, str]:
+    """Of a step: its time, what is above the calls alone [us], and that in multiples of these."""
+    above = spent - calls if calls else 0.0
+    return f"{1e6 * spent:.3f}", f"{1e6 * above:.3f}", f"{above / calls:.1f}" if calls else "0"
+
+
 def main() -> None:
     """Print the tables."""
     heading("FMUs", "fmpy", "pyfmi", "OMSimulator")
@@ -176,19 +210,7 @@ def main() -> None:
         for name, runs in found.items()
     ]
     show(("two units for co-simulation", "us/step", "error"), rows, 1e-9)
-    steps = 100 * n // 10
-    ways = {"nothing given": {}} | {order: {"coupling": order} for order in ("jacobi", "gauss-seidel")}
-    calls = cost_from_c()
-    rows = [Row("calls from C", (f"{1e6 * calls:.3f}", "0"), None)]
-    by_hand = [loop_of_ours(cheap_fmu(), n, "x") for _ in range(rounds)]
-    best = min(spent for spent, _ in by_hand)
-    rows.append(Row("Python, opened", (f"{1e6 * best:.3f}", f"{1e6 * (best - calls):.3f}"), by_hand[0][1]))
-    for way, keywords in ways.items():
-        runs = [coupled(steps, **keywords) for _ in range(rounds)]
-        best = min(spent for spent, _ in runs)
-        error = runs[0][1] if way != "gauss-seidel" else None  # it has another map
-        rows.append(Row(way, (f"{1e6 * best:.3f}", f"{1e6 * (best - calls):.3f}"), error))
-    show(("two cheap units in a diagram", "us/step", "above", "error"), rows, 1e-9)
+    show_cheap_units(n, rounds)
     for unit, name, until, exact, rtols in (
         ("ball", "h", 2.0, ball_at(2.0), (1e-3, 1e-8)),
         ("vanderpol", "x0", 20.0, van_der_pol_at(20.0), (1e-7, 1e-9)),

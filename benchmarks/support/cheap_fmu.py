@@ -47,9 +47,10 @@ def cheap_fmu() -> Path:
     return path
 
 
-def cost_from_c() -> float:
-    """Time [s] of one step of a loop of two of them, called by C alone."""
+def cost_from_c(order: str = "jacobi") -> float:
+    """Time [s] of one step of a loop of two of them in this order, called by C alone."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "alone"
         _compile(program, "-DALONE")
-        return float(subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()[0])
+        command = [program, *(["newest"] if order == "gauss-seidel" else [])]
+        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[0])

@@ -59,8 +59,10 @@ EXPORT int fmi2DoStep(void *c, double t, double h, int back)
 #include <stdio.h>
 #include <time.h>
 
-int main(void)
+/* With an argument in the order of Gauss and Seidel: b is given what a has reached. */
+int main(int count, char **words)
 {
+    (void)words;
     /* through pointers, as a master has them */
     int (*volatile set)(void *, const unsigned *, size_t, const double *) = fmi2SetReal;
     int (*volatile get)(void *, const unsigned *, size_t, double *) = fmi2GetReal;
@@ -76,9 +78,16 @@ int main(void)
         a->x = 1.0;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t0);
         for (int k = 0; k < n; k++) {
-            set(a, &u, 1, &yb), set(b, &u, 1, &ya);
-            step(a, 0.01 * k, 0.01, 0), step(b, 0.01 * k, 0.01, 0);
-            get(a, &y, 1, &ya), get(b, &y, 1, &yb);
+            set(a, &u, 1, &yb);
+            if (count > 1) {
+                step(a, 0.01 * k, 0.01, 0), get(a, &y, 1, &ya);
+                set(b, &u, 1, &ya), step(b, 0.01 * k, 0.01, 0);
+            } else {
+                set(b, &u, 1, &ya);
+                step(a, 0.01 * k, 0.01, 0), step(b, 0.01 * k, 0.01, 0);
+                get(a, &y, 1, &ya);
+            }
+            get(b, &y, 1, &yb);
         }
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t1);
         const double spent = ((double)(t1.tv_sec - t0.tv_sec) + 1e-9 * (double)(t1.tv_nsec - t0.tv_nsec)) / n;

@@ -55,14 +55,17 @@ class Rows:
 
     def _take(self) -> None:
         if self.buffer.count:
-            self._taken.append(self._rows[: self.buffer.count].copy())
-            self.buffer.taken += self.buffer.count
-            self._left -= self._taken[-1].nbytes
+            self._keep(self._rows[: self.buffer.count].copy())
+
+    def _keep(self, rows: np.ndarray) -> None:
+        self._taken.append(rows)
+        self.buffer.taken += len(rows)
+        self._left -= rows.nbytes
         self.buffer.count = 0
 
     def renew(self) -> None:
-        """Empty a full buffer, and let it grow; close it when it has taken all it may."""
-        self._take()
+        """Keep a full buffer without a copy and begin another; none when it has taken all it may."""
+        self._keep(self._rows[: self.buffer.count])
         if self._left <= 0:
             self.buffer.width = self.buffer.capacity = 0
             warn_user(
@@ -72,10 +75,9 @@ class Rows:
             )
             return
         width = self._rows.shape[1]
-        more = min(2 * len(self._rows), _most_rows(width))
-        if more > len(self._rows):
-            self._rows = np.empty((more, width))
-            self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more
+        more = max(len(self._rows), min(2 * len(self._rows), _most_rows(width)))
+        self._rows = np.empty((more, width))
+        self.buffer.rows, self.buffer.capacity = b.pointer(self._rows), more
 
     def __len__(self) -> int:
         """Rows so far."""

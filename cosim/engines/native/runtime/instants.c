@@ -70,18 +70,6 @@ double pl_next_listed(const pl_run *r)
     return stop;
 }
 
-void pl_count_tick(pl_run *r, int i, double t)
-{
-    const pl_system *s = r->system;
-    pl_context *c = r->context;
-
-    r->held_known = 0;
-    c->ticks[i]++;
-    c->h[s->time_place[i]] = t;
-    c->h[s->count_place[i]] = (double)c->ticks[i];
-    c->h[s->fresh_place[i]] += 1;
-}
-
 /* Steps 1 and 2 of an instant. */
 void pl_count_ticks(pl_run *r, double t)
 {

@@ -10,7 +10,17 @@ int pl_initialise(pl_run *r);
 /* Listed instants pass; for the rates that hit, next becomes current. */
 void pl_count_ticks(pl_run *r, double t);
 /* One tick of a rate is counted. */
-void pl_count_tick(pl_run *r, int rate, double t);
+PL_INLINE void pl_count_tick(pl_run *r, int i, double t)
+{
+    const pl_system *s = r->system;
+    pl_context *c = r->context;
+
+    r->held_known = 0;
+    c->ticks[i]++;
+    c->h[s->time_place[i]] = t;
+    c->h[s->count_place[i]] = (double)c->ticks[i];
+    c->h[s->fresh_place[i]] += 1;
+}
 /* Time of the next listed instant or jump out of a delay, or infinity: what stops a run beside its rates. */
 double pl_next_listed(const pl_run *r);
 /* Has it ticks, listed instants, or jumps that come out of a delay? */
