@@ -345,7 +345,7 @@ def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
     """Where in h, or behind it in p, the inputs of all units are, and what is added; None if one is computed.
 
     Held outputs are curves without slope: y + 0 s. That is y, but for y = -0, which 0 is added to; adding -0
-    changes nothing.
+    changes nothing. A constant is at no place (-1), and all that is added.
     """
     system = coupled.system
     if coupled.coupling.extrapolation or system.w.numel():
@@ -354,11 +354,14 @@ def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
     zero = pick(system.h, np.concatenate([np.zeros(0, int), *slopes]))
     straight = ca.substitute(coupled.inputs, zero, ca.SX.zeros(zero.numel()))
     places = {s.element_hash(): k for k, s in enumerate(ca.vertsplit(ca.vertcat(system.h, system.p)))}
-    found = [places.get(s.element_hash(), -1) for s in ca.vertsplit(straight)]
-    if -1 in found or not found:
-        return None
-    plain = [s.element_hash() in places for s in ca.vertsplit(coupled.inputs)]
-    return np.array(found, dtype=np.int32), np.where(plain, -0.0, 0.0)
+    found, adds = [], []
+    for s, drawn in zip(ca.vertsplit(straight), ca.vertsplit(coupled.inputs), strict=True):
+        place = places.get(s.element_hash(), -1)
+        if place < 0 and not s.is_constant():
+            return None
+        found.append(place)
+        adds.append(float(s) if place < 0 else -0.0 if drawn.element_hash() in places else 0.0)
+    return (np.array(found, dtype=np.int32), np.array(adds)) if found else None
 
 
 def _only_counts(coupled: CoupledSystem) -> bool:

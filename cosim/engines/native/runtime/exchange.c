@@ -29,9 +29,12 @@ void pl_write_curve(const pl_coupling *m, const pl_fmu_unit *u, double t0, const
 
 void pl_find_wires(pl_coupling *m)
 {
+    static const double nothing = -0.0; /* that changes no number it is added to */
     const pl_run *r = m->run;
     const int nh = r->model->nh;
 
-    for (int i = 0; m->wires && i < m->n_inputs; i++)
-        m->wired[i] = m->wires[i] < nh ? r->context->h + m->wires[i] : r->context->p + (m->wires[i] - nh);
+    for (int i = 0; m->wires && i < m->n_inputs; i++) {
+        const int place = m->wires[i];
+        m->wired[i] = place < 0 ? &nothing : place < nh ? r->context->h + place : r->context->p + (place - nh);
+    }
 }

@@ -228,7 +228,7 @@ typedef struct {
     const int32_t *sequence; /* (n_sequence,) numbers of units, -1: our own blocks */
     int64_t grid;
     double *inputs;          /* (n,) of all units */
-    const int32_t *wires;    /* (n,) where all inputs are numbers of h or, behind those, p: which; else null */
+    const int32_t *wires;    /* (n,) where all inputs are numbers of h or, behind those, p, which; -1: constants. Or null */
     const double *wire_adds; /* (n,) what is added to them: see CompiledMaster */
     const double **wired;    /* (n,) room for where these numbers are now */
     int32_t idle;            /* have our own blocks nothing to do but at ticks? */

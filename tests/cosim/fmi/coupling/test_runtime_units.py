@@ -337,15 +337,18 @@ def test_the_inputs_a_unit_holds_are_those_before_or_the_newest(runtime, newest,
 
 
 def test_inputs_that_are_numbers_of_h_or_p_are_read_there(runtime):
-    """Bit for bit: -0 on a wire stays, as the value of a curve without slope it is 0."""
-    m = coupling(runtime, Unit(runtime).u, n_inputs=3, inputs=runtime.array([9.0] * 4))
+    """Or constants. Bit for bit: -0 on a wire stays, as the value of a curve without slope it is 0."""
+    m = coupling(runtime, Unit(runtime).u, n_inputs=4, inputs=runtime.array([9.0] * 5))
     m.run.model.nh, m.run.context.p = 8, runtime.array([5.0, 6.0])
-    m.wires, m.wired = runtime.array([2, 2, 9], "int32_t"), runtime.array([runtime.ffi.NULL] * 3, "double *")
-    m.wire_adds = runtime.array([-0.0, 0.0, -0.0])
+    m.wires, m.wired = (
+        runtime.array([2, 2, 9, -1], "int32_t"),
+        runtime.array([runtime.ffi.NULL] * 4, "double *"),
+    )
+    m.wire_adds = runtime.array([-0.0, 0.0, -0.0, -0.0])
     runtime.c.pl_find_wires(m)
     m.run.context.h[2] = -0.0
     assert runtime.c.read_inputs(m, 1.0) == runtime.c.PL_DONE
-    assert [str(x) for x in m.inputs[0:4]] == ["-0.0", "0.0", "6.0", "9.0"]
+    assert [str(x) for x in m.inputs[0:5]] == ["-0.0", "0.0", "6.0", "-0.0", "9.0"]
     for wrong in (math.inf, -math.inf, math.nan):
         m.run.context.h[2] = wrong
         assert runtime.c.read_inputs(m, 1.0) == runtime.c.PL_UNITS_NOT_FINITE

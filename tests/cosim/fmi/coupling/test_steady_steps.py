@@ -81,10 +81,11 @@ def test_gauss_seidel_is_its_map():
 def test_points_of_any_fraction(order):
     """Periods and offsets that no double holds; a row of the log in the middle, an advance per third step."""
     d = Diagram("thirds")
-    for name, x in (("a", 1.0), ("b", -0.5)):
+    for name, x in (("a", 1.0), ("b", -0.5), ("c", 0.25)):
         d.add(name, FMU(build_fmu("lag"), kind="cs", sample="1/3", offset="1/7", start={"x": x}))
     d.connect("a.y", "b.u")
     d.connect("b.y", "a.u")
+    d.ground("c.u")  # a constant among wires
     stops = [float(k) for k in range(1, 20)]
     one, other = (run(d, engine, order, stops, [0.0, 5.0]) for engine in ("native", "reference"))
     same(one, other)
