@@ -133,7 +133,7 @@ class LiveCall:
 
     def forget(self) -> None:
         """Forget how earlier calls went."""
-        self._failures.clear()
+        self._failures = {}  # a copy keeps what it had
 
     def _called(
         self, function: Call | None, t: float, u: np.ndarray, shape: tuple[int, ...], what: str

@@ -72,6 +72,7 @@ class CompiledUnit:
         """Prepare for calls of the FMU from Python."""
         t = self.table
         t.t, t.set_by, t.ready = np.nan, bindings.ffi().NULL, 0
+        self.unit.in_event, t.in_event = self.unit.in_event or bool(t.in_event), 0
         self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
         self.unit.terminated = self.unit.terminated or bool(t.terminated)
 

@@ -109,6 +109,7 @@ class ModelExchangeUnit:
         self._start, self._stop_time = start, stop_time
         self.steps_asked = 0  # number of events that the FMU has requested after steps
         self.initialised = self.begun = self.terminated = False
+        self.in_event = False  # in event mode, where compiled code has left it
         self._failure: FMUCallError | None = None
         self.compiled: Any = None  # what compiled code calls; it must know when something else is called
         self.given = defaults.copy()  # parameters as last set
@@ -323,12 +324,17 @@ class ModelExchangeUnit:
                 c.set_states(np.ascontiguousarray(now))
             self.begun = True
             return self._results(now)
-        self._stand(t, a)
+        if self.in_event:
+            c.call.time = t
+        else:
+            self._stand(t, a)
         if not self.terminated:
             self._check_tuned(t, p)
             for v, setter, at in self._clocked:
                 self._rounds.give(v, partial(setter.write, u[at].copy()))
-            c.enter_event_mode()
+            if not self.in_event:
+                c.enter_event_mode()
+            self.in_event = False
 
             def put() -> None:
                 self._set_all.write(u[self._all_places])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from blocks.errors import BlockError, near_miss, shown
 from cosim.fmi.description import FLOATS, FMUDescription, Variable
 
 HEX = re.compile("([0-9a-fA-F]{2})*")
+MOST_SINGLE = float(np.finfo(np.float32).max)
 LIMITS = {
     "Int8": (-(2**7), 2**7 - 1), "UInt8": (0, 2**8 - 1),
     "Int16": (-(2**15), 2**15 - 1), "UInt16": (0, 2**16 - 1),
@@ -71,7 +73,7 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
     if v.type in ("Boolean", "Clock") and (isinstance(value, bool) or value in (0, 1)):
         return bool(value)
     if v.type in FLOATS and isinstance(value, numbers.Real) and not isinstance(value, bool):
-        return float(value)
+        return _fitting(d, v, float(value))
     if v.type in LIMITS and _is_whole(value):
         low, high = LIMITS[v.type]
         if not low <= value <= high:
@@ -92,6 +94,13 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
     }
     wanted = expected.get(v.type, "a number" if v.type in FLOATS else "a whole number")
     raise d.fault(f"'{v.name}' is of type {v.type} and takes {wanted}; got {shown(value)}", name=v.name)
+
+
+def _fitting(d: FMUDescription, v: Variable, value: float) -> float:
+    if v.type == "Float32" and MOST_SINGLE < abs(value) < math.inf:
+        what = f"'{v.name}' is of type Float32, from {-MOST_SINGLE:.4g} to {MOST_SINGLE:.4g}"
+        raise d.fault(f"{what}; got {value!r}", name=v.name)
+    return value
 
 
 def _is_whole(value: Any) -> bool:

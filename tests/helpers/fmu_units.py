@@ -187,6 +187,12 @@ def _falling() -> Unit:
     return Unit((_out(x), dx), kinds=("me",), indicators=("x",), directional=False)
 
 
+def _latch() -> Unit:
+    x, dx = _states(x=0.0)
+    single = Var("single", "Float32", "input", start=0.0)
+    return Unit((Var("level", "Int32", "input", "discrete", 0), single, _out(x), dx), indicators=("x",))
+
+
 def _vanderpol() -> Unit:
     x0, x1, d0, d1 = _states(x0=2.0, x1=0.0)
     return Unit((_out(x0), _out(x1), d0, d1, *_parameters(mu=1.0)), stop=20.0, internal_step=0.01)
@@ -285,6 +291,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     "vanderpol": _vanderpol,
     "ball": _ball,
     "falling": _falling,
+    "latch": _latch,
     "stair": lambda: Unit(
         (Var("counter", "Int32", "output", "discrete", 1, "exact"),), stop=20.0, step=0.2, directional=False
     ),

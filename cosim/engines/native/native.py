@@ -282,7 +282,7 @@ class NativeEngine(Engine):
             first, second = (self.system.events[k].name for k in (run.index, run.other))
             return python.events.conflict(t, first, second)
         if run.index == self._pl.PL_IN_RESET:
-            return python.workspace.non_finite(t, self.system.events[run.other].place)
+            return python.workspace.non_finite(t, self.system.events[run.other].place, in_reset=True)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
             python.scheduler.take(segment, self._returned(segment), t)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable
 
@@ -23,6 +24,7 @@ def explain(
     last_good: float,
     place: Place | None = None,
     value: float = math.nan,
+    in_reset: bool = False,
 ) -> SimulationError:
     """Error for a non-finite value at time t [s].
 
@@ -32,11 +34,13 @@ def explain(
     arguments : [t, x, h, w, p]     where the system stands
     last_good : float               last time at which all was finite [s]
     place, value                    what was being computed, if all signals before it are finite
+    in_reset : bool                 resets of an event were computed last, and the states have their values
     """
     values = [ca.DM(a) for a in arguments]
     calls = list(calls)
-    for live in calls:  # what failed at trial values elsewhere is not why
-        live.forget()
+    in_event = _failed(calls) if in_reset else []
+    in_crossing = _failed_in_crossing(system, calls, values, place)
+    _forget(calls)
     term = _first_term(system, values)
     signal = _first_signal(system, values)
     if signal is not None:
@@ -47,7 +51,7 @@ def explain(
     else:
         place, value = _first_state(system, arguments, values)
         what = f"derivative of '{place}'" if place.name else "value"
-    failed = [live for live in calls if live.failure]
+    failed = in_event or _failed(calls) or (in_crossing if signal is None else [])
     if failed:
         return _of_calls(system, failed, what, place, t, last_good)
     term = term or _first_operation(system, values, place)
@@ -101,6 +105,30 @@ def _first_term(system: System, values: list[ca.DM]) -> str | None:
         if not np.isfinite(part).all():
             return f"{problem.path}: {problem.text} = {part[0] if size == 1 else part}"
     return None
+
+
+def _forget(calls: Iterable[LiveCall]) -> None:
+    """Calls that failed at trial values elsewhere are not why."""
+    for live in calls:
+        live.forget()
+
+
+def _failed(calls: Iterable[LiveCall]) -> list[LiveCall]:
+    """Calls that failed when they were last made, as they are now."""
+    return [copy.copy(live) for live in calls if live.failure]
+
+
+def _failed_in_crossing(
+    system: System, calls: list[LiveCall], values: list[ca.DM], place: Place | None
+) -> list[LiveCall]:
+    """Calls that fail in the crossing of the event at this place, if there is one."""
+    crossings = [e.crossing for e in system.events if e.place == place]
+    if not crossings:
+        return []
+    _forget(calls)
+    arguments = [system.t, system.x, system.h, system.w, system.p]
+    ca.Function("crossings", arguments, [ca.vertcat(*crossings)])(*values)
+    return _failed(calls)
 
 
 def _first_operation(system: System, values: list[ca.DM], place: Place) -> str | None:

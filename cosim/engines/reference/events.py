@@ -127,7 +127,7 @@ class Events:
                 start += len(places)
             c.next[event.discrete] = c.h[event.discrete]
             if not np.isfinite(found).all():
-                raise workspace.non_finite(t, event.place)
+                raise workspace.non_finite(t, event.place, in_reset=True)
         workspace.counters.events += len(due)
         return [
             Event(t, self.events[k].name, old, self._targets(k)) for k, old in zip(due, before, strict=True)

@@ -67,8 +67,10 @@ class Workspace:
         if self.deadline < math.inf and time.perf_counter() > self.deadline:
             raise out_of_time(self.settings, self.context.t)
 
-    def non_finite(self, t: float, place: Place | None = None, value: float = math.nan) -> SimulationError:
+    def non_finite(
+        self, t: float, place: Place | None = None, value: float = math.nan, in_reset: bool = False
+    ) -> SimulationError:
         """The error that names the block, the signal and the first bad term."""
         self.look_for_interrupt()
         calls = self.instances.calls.values()
-        return explain(self.system, calls, self._at_context, t, self.last_good, place, value)
+        return explain(self.system, calls, self._at_context, t, self.last_good, place, value, in_reset)

@@ -145,8 +145,9 @@ class Setter:
             bad = np.isnan(values)
             group.values[:] = values != 0.0
         elif np.issubdtype(kind, np.floating):
-            group.values[:] = values
-            return
+            bad = np.isfinite(values) & (np.abs(values) > np.finfo(kind).max)
+            if not bad.any():
+                group.values[:] = values
         else:
             low, high = _wire_limits(kind)
             bad = ~((values == np.floor(values)) & (values >= low) & (values <= high))
@@ -180,6 +181,9 @@ def _wire_limits(kind: np.dtype[Any]) -> tuple[float, float]:
 def _limits(group: ValueBatch) -> str:
     if group.variables[0].type == BOOLEAN:
         return ""
+    if np.issubdtype(group.values.dtype, np.floating):
+        most = float(np.finfo(group.values.dtype).max)
+        return f", only numbers from {-most:.4g} to {most:.4g}"
     low, high = _wire_limits(group.values.dtype)
     return f", only whole numbers from {low:.0f} to {high:.0f}"
 
@@ -187,7 +191,7 @@ def _limits(group: ValueBatch) -> str:
 def _cure(value: float) -> str:
     if math.isnan(value):
         return "Look for where the signal stops being a number."
-    if value != math.floor(value):
+    if math.isfinite(value) and value != math.floor(value):
         return "Round the signal first, for instance with a Function block and np.round."
     return "Limit the signal first, for instance with a Saturation."
 

@@ -35,6 +35,7 @@ typedef struct {
     const struct pl_fmu_call *set_by; /* whose inputs it has */
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;
+    int32_t in_event;       /* an event failed half-way: the host goes on in event mode */
 } pl_fmu;
 
 enum { PL_FMU_DERIVATIVES = 0, PL_FMU_INDICATORS = 1, PL_FMU_OUTPUTS = 2, PL_FMU_EVENT = 3, PL_FMU_COMPLETED = 4 };

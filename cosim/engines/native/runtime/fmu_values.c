@@ -1,5 +1,6 @@
 #include "fmu_values.h"
 
+#include <float.h>
 #include <math.h>
 
 #define EACH(type, statement)                                                                                        \
@@ -33,7 +34,8 @@ int pl_put_values(const pl_fmu_batch *b, const double *row)
     if (b->items && is_no_item(b, row)) return 1;
     switch (b->kind) {
     case PL_FMU_DOUBLE: EACH(double, v[k] = row[b->places[k]])
-    case PL_FMU_FLOAT: EACH(float, v[k] = (float)row[b->places[k]])
+    case PL_FMU_FLOAT:
+        EACH(float, const double x = row[b->places[k]]; if (fabs(x) > FLT_MAX && !isinf(x)) return 1; v[k] = (float)x)
     case PL_FMU_BOOL: EACH(_Bool, if (isnan(row[b->places[k]])) return 1; v[k] = row[b->places[k]] != 0.0)
     case PL_FMU_INT_BOOL: EACH(int, if (isnan(row[b->places[k]])) return 1; v[k] = row[b->places[k]] != 0.0)
     case PL_FMU_INT: WHOLE(int32_t, INT32_MIN, INT32_MAX)
