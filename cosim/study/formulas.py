@@ -6,7 +6,8 @@
     'arm/motor.w' - 2*pi                always[0, 2](motor.w < 10) implies eventually[0, 1](lamp.y > 0.5)
 
 A name has a dot: ``block.port``, ``sub/block.port``, ``block.port[i]``, ``block.port.label``; other names,
-and those inside subsystems called pi, e or t, stand in single quotes. ``t`` is the time [s]. Powers are
+and those inside subsystems called pi, e or t, stand in single quotes, their own quotes doubled:
+``'motor.''a b''.w'``. ``t`` is the time [s]. Powers are
 ``^`` or ``**``. Windows are in seconds, or say their unit: ``always[0, 200 ms](...)``; ``inf`` or ``end`` is
 the end of the run.
 """
@@ -196,7 +197,7 @@ def value(formula: Formula, look: Callable[[str], Any], symbolic: bool = False) 
 # --- from text --------------------------------------------------------------------------------------------
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
-    r"|'(?P<quoted>[^']+)'"
+    r"|'(?P<quoted>(?:[^']|'')+)'"
     r"|(?P<name>[A-Za-z_@]\w*(?:/[A-Za-z_]\w*)*\.[A-Za-z_]\w*(?:\.\w+)*(?:\[\d+\])?)"
     r"|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<sign>\*\*|->|<=|>=|==|!=|[-+*/^()<>,\[\]])"
@@ -368,7 +369,7 @@ class Parser:
         if kind == "number":
             return PlainNumber(column, float(word))
         if kind in ("name", "quoted"):
-            return Named(column, word)
+            return Named(column, word.replace("''", "'") if kind == "quoted" else word)
         if kind == "word" and word in OPERATORS:
             begin, end = self._window()
             self._need("(")
