@@ -7,7 +7,7 @@ import pytest
 
 from blocks.errors import SimulationError
 from cosim.engines.counters import Counters
-from cosim.engines.methods.rosenbrock import RosenbrockStepper
+from cosim.engines.methods.rosenbrock import RODAS, RosenbrockStepper
 from cosim.engines.methods.scipy_stepper import ScipyStepper
 from cosim.engines.methods.steppers import Control, Problem
 
@@ -25,6 +25,41 @@ def problem(f, names, longest=np.inf):
         longest_step=lambda: longest,
         explain=lambda t, x: SimulationError(f"not finite at {t}", time=t),
     )
+
+
+def test_coefficients_meet_the_conditions_of_order_four_also_where_stiff_parts_follow_others():
+    """Hairer & Wanner II, table IV.7.1; Scholz: b B^j (2 B^2 e - alpha^2) = 0; inside a step order 3."""
+    n, m = 6, RODAS
+    a, c = np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        a[i, :i], c[i, :i] = m.a[i], m.c[i]
+    G = np.linalg.inv(np.eye(n) / m.gamma - c)  # from the form without products back to gamma_ij, alpha_ij
+    A, e = a @ G, np.ones(n)
+    B = A + G
+    alpha, beta = A @ e, B @ e
+    assert alpha == pytest.approx(m.alpha, abs=1e-14)
+    assert G @ e == pytest.approx(m.d, abs=1e-14)
+
+    def third(b):
+        return [b @ e, b @ beta, b @ alpha**2, b @ B @ beta]
+
+    weights = np.array([*m.a[5], 1.0])
+    b, embedded = weights @ G, np.array([*m.a[5], 0.0]) @ G
+    for found in (third(b), third(embedded)):
+        assert found == pytest.approx([1, 1 / 2, 1 / 3, 1 / 6], abs=1e-14)
+    fourth = [b @ alpha**3, b @ (alpha * (A @ beta)), b @ B @ alpha**2, b @ B @ B @ beta]
+    assert fourth == pytest.approx([1 / 4, 1 / 8, 1 / 12, 1 / 24], abs=1e-14)
+    stiff = [b @ np.linalg.matrix_power(B, j) @ (2 * B @ beta - alpha**2) for j in range(1, 5)]
+    assert stiff == pytest.approx([0.0] * 4, abs=1e-15)
+    for s in (0.3, 0.7):
+        inside = [
+            s * w + s * (1 - s) * (p + s * q) for w, p, q in zip(weights, *map(padded, m.dense), strict=True)
+        ]
+        assert third(inside @ G) == pytest.approx([s, s**2 / 2, s**3 / 3, s**3 / 6], abs=1e-14)
+
+
+def padded(row):
+    return [*row, 0.0]
 
 
 @pytest.mark.parametrize(("short", "steps"), [(0.5e-12, 1), (1e-12, 1), (4e-12, 2)])

@@ -38,10 +38,27 @@ class Riccati(Block):
         b.output("y", y)
 
 
+@dataclass(frozen=True)
+class Following(Block):
+    """z' = -1e4 (z - cos 10t) - 10 sin 10t."""
+
+    def define(self, b: Equations) -> None:
+        z = b.continuous("z", initial=1.0)
+        b.derivative(z, -1e4 * (z - np.cos(10 * b.time)) - 10 * np.sin(10 * b.time))
+        b.output("y", z)
+
+
 def one(block: Block) -> Diagram:
     d = Diagram("one")
     d.add("b", block)
     return d
+
+
+def test_a_stiff_state_that_follows_a_motion_takes_long_steps():
+    """Prothero and Robinson's problem, z = cos 10t: order 2 would take 6000 steps."""
+    r = simulate(one(Following()), 1.0, solver="rodas4", rtol=1e-8, atol=1e-10, log_at=[1.0])
+    assert abs(r["b.y"][0, 0] - np.cos(10.0)) < 1e-8
+    assert r.statistics["steps"] < 200
 
 
 def test_van_der_pol():
