@@ -297,7 +297,9 @@ def test_a_port_of_a_diagram_of_the_same_name():
 def test_results_that_are_none(tmp_path):
     (tmp_path / "bad.npz").write_bytes(b"hello")
     says(
-        r"^'.*bad.npz' is damaged or not a plantloop result\. Load a file", Result.load, tmp_path / "bad.npz"
+        r"^'.*bad.npz' is damaged or not a plantloop result \(.+\)\. Load a file",
+        Result.load,
+        tmp_path / "bad.npz",
     )
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     says("other.npz' is no result of plantloop. Load a file", Result.load, tmp_path / "other.npz")
