@@ -23,6 +23,7 @@ MANY = 50  # of a shape with its numbers, to make a function of that
 FEW = 64  # operations of a function that is left as it is
 LONGEST = 400  # operations of a shape
 WORTH = 0.5  # share of the operations that must be copies
+RUN = 16  # copies whose places go up by the same steps, to make a loop of their own
 
 KeyOperand = tuple[str, int | str]
 Key = tuple[tuple[Any, ...], ...]
@@ -100,6 +101,37 @@ class SharedShapes:
         if len(body.operations) <= FEW or saved < WORTH * len(body.operations):
             return [body.operations] if body.operations else []
         return _ordered(body.operations, shared, self._shape)
+
+
+Row = tuple[list[int], Copy]
+
+
+def even_runs(rows: list[Row]) -> list[list[Row]]:
+    """Copies of a group, each with its places, as long runs with equal steps between places, and the rest.
+
+    A group's copies may be done in any order. Two kinds of blocks may stand in turn: (0, 5), (40, 7), (1, 11)
+    and (41, 13) are of two runs.
+    """
+    by_first = _runs(sorted(rows, key=lambda row: row[0]))
+    by_last = _runs(sorted(rows, key=lambda row: row[0][::-1]))
+    long = max(by_first, by_last, key=lambda runs: sum(map(len, runs)))
+    taken = {c.result for run in long for _, c in run}
+    rest = [row for row in rows if row[1].result not in taken]
+    return [*long, rest] if rest else long
+
+
+def _runs(rows: list[Row]) -> list[list[Row]]:
+    """The long runs of rows, in this order."""
+    runs = [rows[:1]]
+    before: list[int] = []
+    for last, row in itertools.pairwise(rows):
+        steps = [b - a for a, b in zip(last[0], row[0], strict=True)]
+        if steps == before or len(runs[-1]) == 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+        before = steps
+    return [run for run in runs if len(run) >= RUN]
 
 
 def _cones(body: FunctionBody) -> dict[int, list[Operation]]:

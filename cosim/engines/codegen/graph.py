@@ -146,6 +146,14 @@ class Graph:
                 found.update(o.results)
         return found
 
+    def parameters(self) -> set[int]:
+        """Values that are parameters."""
+        return {
+            v
+            for v, leaf in self.leaves.items()
+            if isinstance(leaf, GraphInput) and leaf.argument == PARAMETERS
+        }
+
     def made(self, stores: list[Output], known: Collection[int]) -> list[Output]:
         """The same outputs, each made by an operation of its own; those in `known` and inputs are copied."""
         found: dict[int, int] = {}  # value -> place

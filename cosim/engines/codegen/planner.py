@@ -9,7 +9,7 @@ exactly the one CasADi's virtual machine does, so both give the same bits.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import casadi as ca
 
@@ -70,19 +70,24 @@ def planned(
     ]
     seams = {v for stores in graph.outputs for _, v in stores}
     bodies = [graph.needed((v for _, v in stores), fixed) for stores in outputs]
-    used = {v for body in bodies for o in body for v in o.operands if v in fixed}
-    constants = {v: k for k, v in enumerate(sorted(used))}
-    bodies.append(graph.needed(used, ()))
-    outputs.append([(place, v) for v, place in constants.items()])
+    sharing = share and len(graph.operations) > SMALL
+    lasting = graph.parameters() | fixed if sharing else fixed
+    used = {v for body in bodies for o in body for v in o.operands if v in lasting}
+    constants = dict.fromkeys(sorted(used), 0)  # places follow, where what copies read is known
+    made = graph.made([*enumerate(constants)], ())
+    bodies.append(graph.needed((v for _, v in made), ()))
+    outputs.append(made)
     known = callees.described(host, tables or NumberTables(()))
     makers = [
         _Planner(name, graph, known, body, stores, seams, constants if name != PREPARE else {})
         for name, body, stores in zip([*names, PREPARE], bodies, outputs, strict=True)
     ]
-    shared = copies.SharedShapes([m.body for m in makers] if share and len(graph.operations) > SMALL else ())
+    shared = copies.SharedShapes([m.body for m in makers] if sharing else ())
     parts: list[list[_Part]] = [list(shared.parts(m.body)) for m in makers]
     if len(graph.operations) > LONG:
         parts = _with_stretches(makers, parts)
+    constants.update((v, place) for place, v in enumerate(_side_by_side(parts, constants)))
+    makers[-1].stores = dict(zip((v for _, v in made), constants.values(), strict=True))
     for m, part in zip(makers, parts, strict=True):
         m.cut(part)
     repeated = stretches.shapes_of((s for m in makers for s in m.repeating()), OUT, SCRATCH)
@@ -91,6 +96,14 @@ def planned(
     prepare = found.pop(PREPARE)
     doubles, integers = (max(sizes) for sizes in zip(*(m.scratch for m in makers), strict=True))
     return Plan(found, prepare, known, len(constants), doubles, integers), callees.functions
+
+
+def _side_by_side(parts: Sequence[Sequence[_Part]], constants: Collection[int]) -> list[int]:
+    """Constants in the order in which copies read them: loops find them side by side."""
+    groups = (part for own in parts for part in own if isinstance(part, copies.Group))
+    columns = (column for g in groups for column in zip(*(c.reads for c in g.copies), strict=True))
+    found = dict.fromkeys(v for column in columns for v in column if v in constants)
+    return [*(found | dict.fromkeys(constants))]
 
 
 def _stored(stores: list[Output], places: Sequence[int] | None) -> list[Output]:
@@ -164,17 +177,17 @@ def _with_stretches(makers: Sequence[_Planner], parts: list[list[_Part]]) -> lis
     return [[*found[k]] if k in found else own for k, own in enumerate(parts)]
 
 
-def _cuts(parts: list[_Part]) -> list[Cut]:
-    """Plain code cut to equal length, groups of copies to equal numbers; stretches as they are."""
+def _cuts(parts: list[_Part], rows: int) -> list[Cut]:
+    """Plain code cut to equal length, groups of copies to pieces of so many rows; stretches as they are."""
     cuts: list[Cut] = []
     groups: list[copies.Group] = []
-    room = ROWS
+    room = rows
 
     def close() -> None:
         nonlocal groups, room
         if groups:
             cuts.append(tuple(groups))
-        groups, room = [], ROWS
+        groups, room = [], rows
 
     for part in parts:
         if not isinstance(part, copies.Group):
@@ -205,10 +218,10 @@ class _Sources(dict[int, str | float]):
         leaf = self._leaves.get(v)
         if isinstance(leaf, GraphConstant):
             found: str | float = leaf.value
-        elif leaf is not None:
-            found = ARGUMENTS[leaf.argument]
+        elif v in self._constants:
+            found = "c"
         else:
-            found = "c" if v in self._constants else SCRATCH
+            found = SCRATCH if leaf is None else ARGUMENTS[leaf.argument]
         self[v] = found
         return found
 
@@ -227,6 +240,7 @@ class _Planner:
         constants: dict[int, int],
     ) -> None:
         self.name, self.graph, self.callees, self.constants = name, graph, callees, constants
+        self.once = name == PREPARE  # called whole, and once
         self.stores = {v: place for place, v in outputs}
         self._source = _Sources(graph, constants).__getitem__
         self.body = copies.FunctionBody(operations, self.stores, seams, self._source)
@@ -238,7 +252,7 @@ class _Planner:
 
     def cut(self, parts: list[_Part]) -> None:
         """Find cuts, and places for values that are read behind one."""
-        self.cuts = _cuts(parts)
+        self.cuts = _cuts(parts, len(self.body.operations) if self.once else ROWS)
         for k, cut in enumerate(self.cuts):
             self.made.update(dict.fromkeys(_results(cut), k))
         self.room = self._cross(self.cuts)
@@ -357,10 +371,10 @@ class _Planner:
 
     def _place(self, v: int) -> int:
         """The place of a value in its array."""
+        if v in self.constants:
+            return self.constants[v]
         leaf = self.graph.leaves.get(v)
-        if isinstance(leaf, GraphInput):
-            return leaf.index
-        return self.constants[v] if v in self.constants else self.crossing[v]
+        return leaf.index if isinstance(leaf, GraphInput) else self.crossing[v]
 
     def _shared(
         self, name: str, k: int, cut: Groups, shapes: dict[copies.Key, plan.Shape], first: int
@@ -370,9 +384,11 @@ class _Planner:
         for group in cut:
             if group.key not in shapes:
                 shapes[group.key] = _shape(first + len(shapes), group.key)
-            places = [self._row(k, c, piece) for c in group.copies]
-            numbers = [c.numbers for c in group.copies] if group.numbered else []
-            piece.copies.append(plan.Copies(shapes[group.key], places, numbers))
+            rows = [(self._row(k, c, piece), c) for c in group.copies]
+            for run in [rows] if self.once else copies.even_runs(rows):
+                places = [place for place, _ in run]
+                numbers = [c.numbers for _, c in run] if group.numbered else []
+                piece.copies.append(plan.Copies(shapes[group.key], places, numbers))
         return piece
 
     def _row(self, k: int, c: copies.Copy, piece: plan.Shared) -> list[int]:

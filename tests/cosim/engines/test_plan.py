@@ -1,6 +1,7 @@
 """A plan of functions belongs to no language: here Python carries it out, with the numbers CasADi gives."""
 
 import math
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -132,3 +133,52 @@ def test_a_plan_with_copies_gives_casadis_numbers(monkeypatch, number):
     rng = np.random.default_rng(5)
     arguments = [rng.normal(size=n) for n in (number, 1, 0, number)]
     assert same(np.array(f(0.1, *arguments)).ravel(), run(0.1, *arguments)[:number])
+
+
+def test_parameters_of_copies_lie_side_by_side(monkeypatch):
+    """Those of a block are next to each other in p, those that a loop over blocks reads in the constants."""
+    monkeypatch.setattr(planner, "SMALL", 0)
+    monkeypatch.setattr(copies, "FEW", 0)
+    n = 60
+    t, x, h, w, p = symbols(n, 1, 0, 4 * n)
+    parts = [p[4 * i + 2] * ca.sin(x[i] / p[4 * i + 1]) for i in range(n)]
+    parts += [x[i] * x[i] + p[4 * i + 2] * ca.sin(p[4 * i + 3]) for i in range(n)]
+    f = ca.Function("f", [t, x, h, w, p], [ca.vertcat(*parts)])
+    run = Interpreter(f)
+    tables = [c for q in run.plan.functions["f"].pieces if isinstance(q, Shared) for c in q.copies]
+    found = {
+        (v.column, v.array): np.diff([row[v.column] for row in c.places])
+        for c in tables
+        for _, operands in c.shape.operations
+        for v in operands
+        if isinstance(v, PlaceColumn)
+    }
+    assert {array for _, array in found} == {"x", "c"}
+    assert all((steps == 1).all() for steps in found.values()), found
+    rng = np.random.default_rng(6)
+    arguments = [rng.normal(size=size) for size in (n, 1, 0, 4 * n)]
+    assert same(np.array(f(0.1, *arguments)).ravel(), run(0.1, *arguments)[: 2 * n])
+
+
+def copy(k):
+    return copies.Copy([], (), k, ())
+
+
+def test_copies_in_turn_are_runs():
+    """Two kinds in turn, one of them with a gap, and what fits nowhere; every copy is in one part."""
+    one = [([k, 5 + 6 * k], copy(2 * k)) for k in range(40)]
+    two = [([500 + k + (k > 19), 7 + 6 * k], copy(2 * k + 1)) for k in range(40)]
+    odd = [([2000 + k * k, k], copy(100 + k)) for k in range(7)]
+    rows = [row for pair in zip(one, two, strict=True) for row in pair] + odd
+    *runs, rest = copies.even_runs(rows)
+    assert sorted(len(run) for run in runs) == [20, 20, 40]
+    for run in runs:
+        assert len({tuple(np.subtract(b[0], a[0])) for a, b in pairwise(run)}) == 1
+    assert [c.result for _, c in rest] == [*range(100, 107)]
+    assert sorted(c.result for part in (*runs, rest) for _, c in part) == sorted(c.result for _, c in rows)
+
+
+def test_copies_that_end_in_turn_are_runs():
+    """In order of where they write."""
+    rows = [([4 * (k % 30) + k // 30, k], copy(k)) for k in range(120)]
+    assert [len(run) for run in copies.even_runs(rows[::-1])] == [30] * 4
