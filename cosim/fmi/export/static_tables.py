@@ -52,8 +52,9 @@ def texts(name: str, values: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a C literal: ASCII, everything else as "?"."""
-    return json.dumps(text.encode("ascii", "replace").decode()).replace("??", "?\\?")
+    """A text as a C literal: ASCII and ends of lines, everything else as "?", which begins no trigraph."""
+    plain = "".join(c if c in "\n\t" or (c.isascii() and c.isprintable()) else "?" for c in text)
+    return json.dumps(plain).replace("?", "\\?")
 
 
 def initialiser(data: Any, type_of: Any, pointers: Mapping[str, str]) -> str:
