@@ -207,6 +207,7 @@ class _Program:
         self.N, self.H = N, H
         self._solver: Any = None
         if self.rows:
+            self.matrix = np.vstack(self.rows)
             self._solver = self._set_up()
 
     def _limit(self, name: str, matrix: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
@@ -218,10 +219,10 @@ class _Program:
         from scipy import sparse
 
         solver = osqp.OSQP()
-        rows = np.vstack(self.rows)
+        count = len(self.matrix)
         solver.setup(
-            sparse.csc_matrix(np.triu(self.H)), np.zeros(len(self.H)), sparse.csc_matrix(rows),
-            np.full(len(rows), -np.inf), np.full(len(rows), np.inf),
+            sparse.csc_matrix(np.triu(self.H)), np.zeros(len(self.H)), sparse.csc_matrix(self.matrix),
+            np.full(count, -np.inf), np.full(count, np.inf),
             verbose=False, eps_abs=1e-8, eps_rel=1e-8, max_iter=4_000, polishing=True, warm_starting=False,
             adaptive_rho_interval=50,
         )  # fmt: skip
@@ -235,27 +236,32 @@ class _Program:
         ahead = self.free @ x + self.held @ (last - self.u0)
         q = self.prices.copy()
         q[: self.N * self.m] = 2.0 * self.moves.T @ self.weights @ (ahead - np.tile(r, self.N))
-        change: np.ndarray | None
-        if self._solver is None:
-            change = np.linalg.solve(self.H, -q)
-        else:
+        change = np.linalg.solve(self.H, -q)
+        if self._solver is not None:
             shown = ahead + np.tile(self.y0, self.N)
             shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": shown, "slack": 0.0}
             low = np.concatenate([lowest - shifts[name] for name, lowest, _ in self.limits])
             high = np.concatenate([highest - shifts[name] for name, _, highest in self.limits])
-            self._solver.update(q=q, l=low, u=high)
-            found = self._solver.solve(raise_error=False)
-            exact = "solved" in found.info.status and "inaccurate" not in found.info.status
-            change = found.x if exact else None
-            if "infeasible" not in found.info.status and not exact:  # it went on for too long
-                change = nearest(self.H, q, np.vstack(self.rows), low, high)
-            if change is None:
-                raise SimulationError(
-                    f"MPC: the quadratic program at t={t:.9g} s is {found.info.status}.",
-                    time=t,
-                    hint="Widen the limits of y, give a slack=, or start where they can be kept.",
-                )
+            reached = self.matrix @ change
+            if not ((low <= reached) & (reached <= high)).all():
+                change = self._limited(t, q, low, high)
         return np.asarray(last + change[: self.m])
+
+    def _limited(self, t: float, q: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """The unknowns where some limits are active; OSQP prints a line at each solution where none is."""
+        self._solver.update(q=q, l=low, u=high)
+        found = self._solver.solve(raise_error=False)
+        exact = "solved" in found.info.status and "inaccurate" not in found.info.status
+        change: np.ndarray | None = found.x if exact else None
+        if "infeasible" not in found.info.status and not exact:  # it went on for too long
+            change = nearest(self.H, q, self.matrix, low, high)
+        if change is None:
+            raise SimulationError(
+                f"MPC: the quadratic program at t={t:.9g} s is {found.info.status}.",
+                time=t,
+                hint="Widen the limits of y, give a slack=, or start where they can be kept.",
+            )
+        return change
 
     def save(self) -> bytes:
         """Nothing is kept."""

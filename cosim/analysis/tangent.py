@@ -122,7 +122,7 @@ def _no_states(delay: Delay) -> PlantloopError:
     return PlantloopError(
         f"'{delay.name}' is a delay, which has no linear model with finitely many states.",
         path=delay.name,
-        hint="Ask for a rational approximation, linearize(..., pade=4), or put a Padé TransferFunction, or "
+        hint="Ask for a rational approximation with pade=6, or put a Padé TransferFunction, or "
         "UnitDelays in a sampled diagram, in its place.",
     )
 

@@ -246,6 +246,14 @@ def test_mpc_gives_what_the_problem_solved_separately_gives(engine):
         last = u
 
 
+def test_limits_that_are_not_active_change_and_print_nothing(capfd):
+    rows = {"x": np.array([[0.1, 0.0], [0.0, 0.0]]), "r": [0.05, 0.0]}
+    free = sampled(MPC(FULL, 6, sample=0.1), **rows)["u"]
+    wide = sampled(MPC(FULL, 6, u_min=-50.0, y_max=50.0, sample=0.1), **rows)["u"]
+    assert np.array_equal(free, wide)
+    assert capfd.readouterr().out == ""
+
+
 def test_a_soft_limit_is_kept_where_it_can_be_and_passed_least_where_it_cannot():
     """The same problem by SciPy's trust-constr would be slow; minimised by L-BFGS-B over u with e put in."""
     ss = control.sample_system(control.ss(*FULL), 0.1)
