@@ -15,11 +15,13 @@ import tokenize
 import uuid
 import zipfile
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+
+from blocks.errors import PlantloopError
 
 MOST_BYTES = 64 * 2**20
 """Size of the largest text that is read, a model for instance."""
@@ -121,6 +123,27 @@ def write_whole(path: Path, text: str) -> None:
     try:
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary name beside ``target``, moved onto it when the block succeeds and removed when not."""
+    temporary = target.with_name(f".{target.stem}-{uuid.uuid4().hex[:8]}{target.suffix}")
+    try:
+        if is_no_file(target):
+            raise OSError("it is a folder or a device")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.replace(temporary, target)
+    except (OSError, RuntimeError) as reason:  # the NetCDF library reports a full disk as RuntimeError
+        raise PlantloopError(
+            f"cannot write '{target}': {reason}.",
+            path=str(target),
+            hint="Check that there is space and that the folder may be written. Nothing was changed.",
+        ) from reason
     finally:
         with suppress(OSError):
             temporary.unlink()

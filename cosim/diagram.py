@@ -171,7 +171,7 @@ class Diagram(DiagramWires):
 
         Raises
         ------
-        BlockError    the function does not give finite numbers
+        BlockError    it is no function, or does not give finite numbers
         """
         return computed(function, arguments)
 
@@ -316,7 +316,17 @@ class Diagram(DiagramWires):
         PlantloopError    what `perturb` or `opened` lists is no name
         WiringError       no such port, or what is wrong with the diagram
         """
+        solve_loops = flag(solve_loops, "solve_loops")
         perturb, opened = tuple(listed(perturb, "perturb")), tuple(listed(opened, "opened"))
+        if not_perturbed := [name for name in opened if name not in perturb]:
+            first = shown(not_perturbed[0])
+            raise PlantloopError(
+                f"opened lists {first}, which is not in perturb.",
+                value=opened,
+                hint=f"Write perturb=[{first}].",
+            )
+        if not isinstance(driven, str) or driven != "held":
+            driven = flag(driven, "driven")
         flat: dict[Any, System] = self.kept("systems")
         key = (solve_loops, perturb, driven, opened)
         if key not in flat:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import casadi as ca
 import numpy as np
 
-from blocks.arguments import is_number
+from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, StepCollapsed, shown
@@ -304,7 +304,13 @@ class Simulation:
         return newest if self._kept is None else self._kept.then(newest)
 
     def result(self, complete: bool = True, message: str = "") -> Result:
-        """What was logged so far; the message is that of a stop event, if one ended the run."""
+        """What was logged so far; the message is that of a stop event, if one ended the run.
+
+        complete : did the run reach its end? message : another one
+        """
+        complete = flag(complete, "complete")
+        if not isinstance(message, str):
+            raise PlantloopError(f"message is {shown(message)}, expected a text.", value=message)
         logged = self._logged()
         warn_of_watched(self.system, logged.events)
         if self._whole:

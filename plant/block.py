@@ -386,7 +386,7 @@ class Plant(Block):
         coordinates have no reactions across their plane, so they get coordinates in space; with `in_plane`
         they stay planar and forces across the plane are ignored.
         """
-        if in_plane or not self.mechanism.planar:
+        if flag(in_plane, "in_plane", ModelError) or not self.mechanism.planar:
             return replace(self, push=True)
         mechanism = with_room_across(self.mechanism, self.held)
         start = tuple(link.q0 for link in mechanism.links)

@@ -28,6 +28,7 @@ import numpy as np
 
 from blocks.arguments import array, flag
 from blocks.errors import ModelError, near_miss, shown
+from blocks.figure_file import save_figure
 from plant.elements import Body_Rigid, Constraint_Joint, Inertia_Wheel
 from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
 from plant.equations.ledger import BODY, ENERGY
@@ -425,7 +426,7 @@ class EnergyLedger:
         below.set_ylabel("drift")
         below.set_xlabel("time [s]")
         if path is not None:
-            figure.savefig(path)
+            save_figure(figure, path)
         return figure
 
 

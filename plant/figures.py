@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from blocks.errors import ModelError
+from blocks.errors import shown as text
+from plant.block import Plant
 from plant.elements import FORCES, Constraint_Joint, Element
 from plant.equations.observed import BODY, observed
 from plant.mechanics.planes import plane_normal
@@ -107,8 +110,10 @@ def motion_of(result: Any, plant: Any, path: str = "plant") -> Motion:
 
     Raises
     ------
-    ModelError    neither was logged, or the plant has no body with a centre of mass
+    ModelError    neither was logged, the plant has no body with a centre of mass, or these are no result and
+        no plant
     """
+    check_run(result, plant)
     shown = observed(plant.model, plant.mechanism)
     if not shown.bodies:
         raise ModelError(f"model '{plant.model.name}' has no moving body with a centre of mass to show.")
@@ -128,6 +133,35 @@ def motion_of(result: Any, plant: Any, path: str = "plant") -> Motion:
         r, v, w, a, al = np.split(table[:, :15], 5, axis=1)
         bodies[name] = BodyMotion(r, v, w, a, al, table[:, 15:].reshape(-1, 3, 3), _points(plant, centre))
     return _motion(plant, bodies)
+
+
+@runtime_checkable
+class Run(Protocol):
+    """What pictures ask of the result of a run."""
+
+    time: np.ndarray
+    signals: Mapping[str, np.ndarray]
+
+
+def check_run(result: Any, plant: Any) -> None:
+    """Refuse what is no result of a run, or no plant.
+
+    Raises
+    ------
+    ModelError    either, with what was given
+    """
+    if not isinstance(plant, Plant):
+        raise ModelError(
+            f"the plant of a picture is {text(plant)}, expected a Plant.",
+            value=plant,
+            hint="Write the one that was added to the diagram: Plant.read(...) or plant.observed().",
+        )
+    if isinstance(result, type) or not isinstance(result, Run):
+        raise ModelError(
+            f"the result of a picture is {text(result)}, expected the Result of a run.",
+            value=result,
+            hint="Write what simulate(...) returned.",
+        )
 
 
 def _where(result: Any, name: str) -> str:

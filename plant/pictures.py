@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blocks.arguments import number
+from blocks.arguments import file_path, number
 from blocks.errors import ModelError
+from blocks.figure_file import save_figure
+from blocks.files import replacing
 from plant.equations.observed import JOINT, RESIDUAL, observed
-from plant.figures import Motion, motion_of
+from plant.figures import Motion, check_run, motion_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 NOTHING = 1e-9  # share of the largest component of a row below which a component is not drawn
+MOST_FRAMES = 20_000  # of an animation; each takes about 30 ms
 LEAST = 1e-17  # residuals below it are drawn as this
 Row = tuple[str, np.ndarray, Sequence[str]]
 """Label of the axis, curves (k, n), their names."""
@@ -52,6 +55,7 @@ def curves(result: Any, plant: Any, folder: Any = None, path: str = "plant") -> 
     ------
     ModelError    the plant in the run was not observed
     """
+    check_run(result, plant)
     if not plant.observe:
         raise ModelError(
             f"curves of '{path}': what moves and acts in a plant is logged where it is observed.",
@@ -75,9 +79,8 @@ def curves(result: Any, plant: Any, folder: Any = None, path: str = "plant") -> 
         size = np.maximum(np.abs(np.asarray(result[residual])).T, LEAST)
         found[RESIDUAL] = _sheet(RESIDUAL, time, _by_joint(size, result.labels[residual]), log=True)
     if folder is not None:
-        Path(folder).mkdir(parents=True, exist_ok=True)
         for name, figure in found.items():
-            figure.savefig(Path(folder) / f"{name}.png")
+            save_figure(figure, file_path(folder, "the folder of pictures", "pictures") / f"{name}.png")
     return found
 
 
@@ -171,7 +174,7 @@ def draw(result: Any, plant: Any, file: Any = None, at: float = 0.0, path: str =
     figure, show = _stage(motion, plant)
     show(k, f"{plant.model.name}, t = {time[k]:.4g} s")
     if file is not None:
-        figure.savefig(file)
+        save_figure(figure, file)
     return figure
 
 
@@ -194,12 +197,18 @@ def animate(
     """
     from matplotlib.animation import FuncAnimation  # slow to import, and only pictures need it
 
-    for name, value in (("fps", fps), ("slower", slower)):
-        if isinstance(value, (bool, str)) or not 0 < value < np.inf:
-            raise ModelError(f"{name} is {value!r}, expected a number above 0.", value=value)
-    writer = _writer(Path(file), fps)
+    fps = number(fps, "fps", "a number above 0", above=0.0, error=ModelError)
+    slower = number(slower, "slower", "a number above 0", above=0.0, error=ModelError)
+    target = file_path(file, "the file of an animation", "run.gif")
+    writer = _writer(target, fps)
     motion = motion_of(result, plant, path)
     time = np.asarray(result.time)
+    if (count := (time[-1] - time[0]) * fps * slower) > MOST_FRAMES:
+        raise ModelError(
+            f"an animation of {count:.3g} frames, expected at most {MOST_FRAMES}.",
+            value=count,
+            hint="Give a smaller fps or slower.",
+        )
     instants = np.arange(time[0], time[-1] + 0.5 / (fps * slower), 1 / (fps * slower))
     rows = np.abs(time[:, None] - instants).argmin(axis=0)
     figure, show = _stage(motion, plant)
@@ -207,7 +216,9 @@ def animate(
     def frame(k: int) -> list[Any]:
         return show(k, f"t = {time[k]:.2f} s")
 
-    FuncAnimation(figure, frame, frames=[int(k) for k in rows], blit=False).save(file, writer=writer)
+    animation = FuncAnimation(figure, frame, frames=[int(k) for k in rows], blit=False)
+    with replacing(target) as temporary:
+        animation.save(temporary, writer=writer)
     return len(rows)
 
 

@@ -129,7 +129,12 @@ class StateChart(Block):
         if not inspect.isclass(described):
             raise BlockError(f"StateChart.of: {shown(described)} is no class.", value=described)
         own = {k: v for k, v in vars(described).items() if not k.startswith("__")}
-        transitions: list[Transition] = list(own.pop("transitions", []))
+        transitions = list(transitions_of(own.pop("transitions", ())))
+        if "states" in own:
+            raise BlockError(
+                "StateChart.of: a chart written as a class has no 'states'.",
+                hint="Its states are the classes inside it.",
+            )
         states = tuple(_state(k, v, transitions) for k, v in own.items() if inspect.isclass(v))
         rest = {k: v for k, v in own.items() if not inspect.isclass(v)}
         known = [*cls.__dataclass_fields__]
@@ -239,8 +244,11 @@ def _state(name: str, described: Any, transitions: list[Transition], outer: str 
     to = own.pop("to", {})
     if isinstance(to, Mapping):
         transitions += [Transition(path, target, guard) for target, guard in to.items()]
+    elif isinstance(to, (list, tuple)):
+        transitions += transitions_of(to)
     else:
-        transitions += list(to)
+        expected = "{target: guard} or a list of Transition"
+        raise BlockError(f"StateChart.of: 'to' of state '{path}' is {shown(to)}, expected {expected}.")
     inner = tuple(_state(k, v, transitions, path) for k, v in own.items() if inspect.isclass(v))
     rest = {k: v for k, v in own.items() if not inspect.isclass(v)}
     known = ("entry", "during", "exit", "initial", "parallel", "history")

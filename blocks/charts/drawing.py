@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blocks.charts.language import Code
 from blocks.charts.states import ChartTree, State, Transition
+from blocks.figure_file import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,7 +45,7 @@ def drawn(
         axes.annotate(text, at, ha="center", va="center", fontsize=8, zorder=4)
     axes.margins(0.25)
     if path is not None:
-        figure.savefig(Path(path))
+        save_figure(figure, path)
     return figure
 
 

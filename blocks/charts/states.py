@@ -43,7 +43,7 @@ class State:
             object.__setattr__(self, what, check(getattr(self, what), f"{what} of state '{self.name}'"))
         object.__setattr__(self, "states", states_of(self.states, f"state '{self.name}'"))
         inner = [s.name for s in self.states]
-        if self.initial and self.initial not in inner:
+        if not isinstance(self.initial, str) or (self.initial and self.initial not in inner):
             near = near_miss(str(self.initial), inner)
             raise BlockError(
                 f"initial of state '{self.name}' is {shown(self.initial)}; {near}",

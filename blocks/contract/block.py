@@ -31,6 +31,7 @@ from typing import Any, ClassVar, Self
 from blocks.contract.block_equations import Equations
 from blocks.contract.picture import BlockPicture
 from blocks.contract.recipes import BlockType, with_fields
+from blocks.errors import BlockError, shown
 
 __all__ = ["Block", "Equations"]
 
@@ -102,6 +103,9 @@ class Block(metaclass=BlockType):
 
     def with_value(self, name: str, value: Any) -> Self:
         """This block with another value of one of `value_names`."""
+        if not isinstance(name, str):
+            made = type(self).__name__
+            raise BlockError(f"{made}.with_value: {shown(name)} is no name of a field.", value=name)
         return self.with_fields(**{name: value})
 
     @property

@@ -9,7 +9,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import flag, is_number
 from blocks.contract.callback import FUNCTION, PythonCall
+from blocks.contract.declaration_checks import (
+    count_of,
+    functions_of,
+    name_of,
+    not_negative,
+    positive,
+    text_of,
+    texts_of,
+)
 from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term, ValueRange
 from blocks.contract.event_equations import EventEquations
 from blocks.contract.instance import Make
@@ -77,11 +87,12 @@ class Equations(EventEquations):
                 self.guessed = True
             actual = known if known is not None else int(self._guess or 1)
         else:
-            actual = int(size)
+            actual = count_of(size, name)
         symbol = self._symbol(name, actual)
         units = self._units(unit, f"input '{name}'", actual)
         value = None if unconnected is None else tuple(map(float, unconnected))
-        self._inputs[name] = Input(name, actual, size is None, hold, symbol, tuple(labels), units, value)
+        named = self._labels(labels, name, actual)
+        self._inputs[name] = Input(name, actual, size is None, hold, symbol, named, units, value)
         return as_array(symbol)
 
     def output(
@@ -102,11 +113,20 @@ class Equations(EventEquations):
         """
         self._unique(name, self._outputs, "output")
         value = column(expression, f"output '{name}'")
-        if sample is not None:
+        if sample is None:
+            if not is_number(offset) or offset != 0:
+                raise BlockError(
+                    f"offset of output '{name}' is {shown(offset)}, which belongs to sampled outputs.",
+                    value=offset,
+                    hint="Give it sample=, or leave offset out.",
+                )
+        else:
             ticks = self._ticks(sample, offset)
             value = column(self._sampled(f"{name}@sampled", value, ticks, initial, output=name))
         units = self._units(unit, f"output '{name}'", int(value.numel()))
-        self._outputs[name] = Output(name, value, tuple(labels), auxiliary, units)
+        named = self._labels(labels, name, int(value.numel()))
+        hidden = flag(auxiliary, f"auxiliary of output '{name}'", BlockError)
+        self._outputs[name] = Output(name, value, named, hidden, units)
 
     # --- numbers ----------------------------------------------------------------------------------
     def parameters(self, **values: Any) -> list[Array]:
@@ -122,10 +142,17 @@ class Equations(EventEquations):
         """
         self._unique(name, self._parameters, "parameter")
         array = self._numbers(name, value)
+        full = flag(full, f"full of parameter '{name}'", BlockError)
         mask = array != 0 if array.ndim >= 2 and not full else np.ones(array.shape, dtype=bool)
         symbol = self._symbol(name, int(mask.sum()))
         self._parameters[name] = Parameter(
-            name, array, mask, self._field_of(value), symbol, self._unit(unit, name), tuple(aliases)
+            name,
+            array,
+            mask,
+            self._field_of(value),
+            symbol,
+            self._unit(unit, name),
+            texts_of(aliases, f"aliases of parameter '{name}'"),
         )
         return self._shaped(symbol, mask)
 
@@ -149,7 +176,9 @@ class Equations(EventEquations):
         """
         if static not in STATIC:
             raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
-        more = {"static": static, "nominal": float(nominal), "labels": tuple(labels), "part": part}
+        typical = positive(nominal, f"nominal of state '{name}'")
+        owner = text_of(part, f"part of state '{name}'")
+        more = {"static": static, "nominal": typical, "labels": labels, "part": owner}
         return self._memory(ContinuousState, name, initial, size, **more)
 
     def derivative(self, state: Array, expression: Any) -> None:
@@ -167,7 +196,7 @@ class Equations(EventEquations):
     ) -> Array:
         """State that changes at its ticks, in the update phase. Give its next value with `update`."""
         ticks = self._ticks(sample, offset)
-        return self._memory(DiscreteState, name, initial, size, ticks=ticks, labels=tuple(labels))
+        return self._memory(DiscreteState, name, initial, size, ticks=ticks, labels=labels)
 
     def update(self, state: Array, expression: Any) -> None:
         """Give x[k+1] of a discrete state from the values at tick k."""
@@ -274,7 +303,11 @@ class Equations(EventEquations):
         ``compiled(instance)`` gives what the native engine may call instead, or None, see `PythonCall`.
         """
         u = column(argument)
-        call = PythonCall(name, function, int(u.numel()), int(size), jacobian, hessian, make, about, compiled)
+        if not callable(function):
+            raise BlockError(f"function of '{name_of(name, 'an opaque function')}' is {shown(function)}.")
+        functions_of(name, jacobian=jacobian, hessian=hessian, make=make, compiled=compiled)
+        width, about = count_of(size, name), text_of(about, f"about of '{name}'")
+        call = PythonCall(name, function, int(u.numel()), width, jacobian, hessian, make, about, compiled)
         self._calls.append(call)
         (value,) = call.call([self._time, u], False, True)
         return as_array(value)
@@ -344,7 +377,10 @@ class Equations(EventEquations):
         longer than `shortest`, and the past is kept for `longest`.
         """
         value, label = column(expression), name or f"delayed{len(self._memories)}"
-        limits = {"shortest": float(shortest), "longest": float(longest)}
+        limits = {
+            "shortest": not_negative(shortest, f"shortest of '{label}'"),
+            "longest": not_negative(longest, f"longest of '{label}'"),
+        }
         array = self._memory(DelayedSignal, label, initial, value.numel(), seconds=column(seconds), **limits)
         self._complete(array, DelayedSignal, value, "delayed signal")
         return array
@@ -368,6 +404,7 @@ class Equations(EventEquations):
         value = column(expression)
         taken = tuple((self._name_of(unknown, "an assumption"), float(v)) for unknown, v in assuming)
         label = name or f"slope{len(self._memories)}"
+        exact = flag(exact, f"exact of '{label}'", BlockError)
         array = self._memory(Slope, label, 0.0, value.numel(), assuming=taken, exact=exact)
         self._complete(array, Slope, value, "expression of a slope")
         return array
@@ -405,7 +442,7 @@ class Equations(EventEquations):
         exceeds a tenth of `tolerance`: by `correction` if it is given, else by the smallest change of this
         block's states.
         """
-        self._invariants.append((column(expression), tolerance))
+        self._invariants.append((column(expression), positive(tolerance, "tolerance of an invariant")))
 
     def log_states(self) -> None:
         """The continuous states are in the log of every run whose signals are not chosen, beside the outputs.
@@ -422,9 +459,7 @@ class Equations(EventEquations):
         the invariants; `factor` times the resulting change is not counted as an error of the step. Without
         this call every error above the tolerances counts.
         """
-        if not factor >= 0:
-            raise BlockError(f"rounding_matters({factor}): expected a factor of 0 or more.", value=factor)
-        self._rounding = float(factor)
+        self._rounding = not_negative(factor, "the factor of rounding_matters")
 
     def correction(self, state: Array, expression: Any) -> None:
         """What to add to a continuous state to bring the invariants of this block (nearly) to zero.

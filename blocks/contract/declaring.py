@@ -14,6 +14,7 @@ import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract.callback import PythonCall
+from blocks.contract.declaration_checks import count_of, labels_of, name_of, text_of
 from blocks.contract.declared import (
     BlockEvent,
     Declared,
@@ -244,7 +245,7 @@ class Declarations:
             raise BlockError(f"initial value of '{name}' is {shown(initial)}, expected numbers.") from None
         if not np.all(np.isfinite(value)):
             raise BlockError(f"initial value of '{name}' is not finite: {shown(initial)}.", value=initial)
-        actual = value.size if size is None else int(size)
+        actual = value.size if size is None else count_of(size, name)
         if value.size not in (1, actual):
             if not self.guessed:
                 raise BlockError(
@@ -252,6 +253,8 @@ class Declarations:
                     value=initial,
                 )
             actual, self.lenient = value.size, True
+        if "labels" in more:
+            more["labels"] = self._labels(more["labels"], name, actual)
         symbol = self._symbol(name, actual)
         start = np.broadcast_to(value, actual).copy()
         self._memories[name] = kind(name, symbol, start, self._field_of(initial), **more)
@@ -259,6 +262,11 @@ class Declarations:
         self._arrays[id(array)] = name
         self._kept.append(array)
         return array
+
+    def _labels(self, given: Any, name: str, size: int) -> tuple[str, ...]:
+        """Labels of components; where a size is guessed so far, as many as there may be."""
+        self.lenient |= self.guessed
+        return labels_of(given, name, None if self.guessed else size)
 
     def _complete(self, array: Array, kind: type[Evolving], expression: Any, what: str) -> None:
         name = self._name_of(array, what)
@@ -297,7 +305,7 @@ class Declarations:
         if direction not in DIRECTIONS:
             raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
         value = self._sized(crossing, 1, "crossing of an event")
-        label = name or f"event{len(self._events)}"
+        label = text_of(name or f"event{len(self._events)}", "the name of an event")
         sign = DIRECTIONS[direction]
         at_rest = (-sign or 1) if rest is None else rest
         event = BlockEvent(label, value, sign, resets, stop, at_rest, warning, unmet, anew, eager, by_value)
@@ -330,5 +338,5 @@ class Declarations:
 
     @staticmethod
     def _unique(name: str, known: dict[str, Any], what: str) -> None:
-        if name in known:
+        if name_of(name, f"an {what}" if what[0] in "aio" else f"a {what}") in known:
             raise BlockError(f"{what} '{name}' is declared twice.", port=name)

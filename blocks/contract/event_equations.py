@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import flag
+from blocks.contract.declaration_checks import text_of, texts_of
 from blocks.contract.declaring import Declarations
 from blocks.contract.memories import Branch, ModeMemory
 from blocks.contract.symbols import Array, as_scalar
@@ -73,13 +75,17 @@ class EventEquations(Declarations):
                 raise BlockError(f"event resets '{target.name}', which is no state or mode.")
             pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
         self._event(
-            crossing, direction, name, tuple(pairs), "", warning=warning, unmet=unmet, anew=tuple(anew),
-            by_value=by_value,
+            crossing, direction, name, tuple(pairs), "",
+            warning=text_of(warning, "warning of an event"), unmet=text_of(unmet, "unmet of an event"),
+            anew=texts_of(anew, "anew of an event"), by_value=flag(by_value, "by_value", BlockError),
         )  # fmt: skip
 
     def stop(self, crossing: Any, message: str, direction: str = "both", unmet: str = "") -> None:
         """End the run where `crossing` crosses zero, keeping the result; `unmet` as for `when`."""
-        self._event(crossing, direction, None, (), message, unmet=unmet)
+        said = text_of(message, "message of a stop")
+        if not said:  # an event without one ends nothing
+            raise BlockError("message of a stop is empty.", hint="Say in it why the run ends.")
+        self._event(crossing, direction, None, (), said, unmet=text_of(unmet, "unmet of a stop"))
 
     def where_event(self, g: Any, a: Any, b: Any, name: str | None = None) -> Array:
         """`a` while g >= 0, else `b`; the branch is held during a step and flipped by an event."""

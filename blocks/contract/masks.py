@@ -5,6 +5,7 @@ How blocks are made of expressions is in `blocks.contract.recipes`.
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from blocks.arguments import real_numbers
+from blocks.contract.plain_state import fingerprint
 from blocks.errors import BlockError, shown
 
 PARAMETER = "parameter"  # the operation of a leaf; all others are ufuncs of NumPy by name, and
@@ -106,14 +108,16 @@ def parameter(owner: str, name: str, value: Any) -> Any:
 
     owner : what tells this diagram from all others
     """
+    array = np.array(None)
     if isinstance(value, (list, tuple, np.ndarray)):
-        array = np.asarray(value)
-        if array.dtype.kind in "iuf":
-            made = np.empty(array.shape, dtype=object)
-            for place in np.ndindex(array.shape):
-                made[place] = ParameterExpression(PARAMETER, (owner, name, place), float(array[place]))
-            return made
-    return ParameterExpression(PARAMETER, (owner, name, None), value)
+        with contextlib.suppress(ValueError):  # rows that differ in length: structural, as it is
+            array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        return ParameterExpression(PARAMETER, (owner, name, None), value)
+    made = np.empty(array.shape, dtype=object)
+    for place in np.ndindex(array.shape):
+        made[place] = ParameterExpression(PARAMETER, (owner, name, place), float(array[place]))
+    return made
 
 
 @dataclass
@@ -123,10 +127,11 @@ class Computation:
     function: Callable[..., Any]
 
     def __call__(self, given: list[Any]) -> Any:
-        key = repr(given)
-        kept: tuple[str, Any] | None = vars(self).get("_kept")
+        key = fingerprint(given)
+        kept: tuple[str, Any, Any] | None = vars(self).get("_kept")
         if kept is None or kept[0] != key:
-            kept = key, self.function(*given)
+            # what was given stays alive: what is not plain data counts by its identity in the key
+            kept = key, self.function(*given), given
             self._kept = kept
         return kept[1]
 
@@ -139,8 +144,14 @@ def computed(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
     Raises
     ------
-    BlockError    it does not give numbers
+    BlockError    it is no function, or does not give numbers
     """
+    if not callable(function):
+        raise BlockError(
+            f"computed({shown(function)}): expected a function of parameters.",
+            value=function,
+            hint="Write d.computed(function, a, b), not d.computed(function(a, b)).",
+        )
     computation = Computation(function)
     made = computation([filled(a, default) for a in arguments])
     try:

@@ -21,7 +21,8 @@ import numpy as np
 from blocks.arguments import choice, number
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Ticks
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
+from blocks.figure_file import save_figure
 from cosim.analysis.common_period import common
 from cosim.analysis.linear import basis_of, linearize, walk_of
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, diagram_of, model_of
@@ -71,7 +72,12 @@ class FrequencyResponse:
         """Bode plot as a matplotlib figure, together with other responses; written to `path` if given."""
         from matplotlib.figure import Figure
 
-        from cosim.result.result_plot import save_figure
+        for one in others:
+            if not isinstance(one, FrequencyResponse):
+                expected = "expected a FrequencyResponse"
+                raise PlantloopError(
+                    f"plot({shown(one)}): {expected}.", value=one, hint="Write path= for a file."
+                )
 
         figure = Figure(figsize=(7, 5), dpi=110, layout="constrained")
         size, angle = figure.subplots(2, 1, sharex=True)
@@ -302,14 +308,14 @@ class _Measured:
         system = flatten(self.diagram.netlist(), added=added)
         start, inputs = self._start(system)
         read, part = self.diagram.system().locate(self.output)
-        shown = self.output
+        logged = self.output
         if read == whole:
-            shown = f"{NAME}.y" if part is None else f"{NAME}.y[{part}]"
+            logged = f"{NAME}.y" if part is None else f"{NAME}.y[{part}]"
         run = simulate(
             system, float(times[-1]), initial=start, inputs=inputs, parameters=self.parameters,
-            log_at=times.tolist(), signals=[shown], **self.settings,
+            log_at=times.tolist(), signals=[logged], **self.settings,
         )  # fmt: skip
-        y = np.ravel(run[shown])
+        y = np.ravel(run[logged])
         columns = [np.ones(len(times)), *np.cos(np.outer(w, times)), *np.sin(np.outer(w, times))]
         fit = np.linalg.lstsq(np.array(columns).T, y, rcond=None)[0][1:]
         return w, (fit[:m] - 1j * fit[m:]) / (self.amplitude * np.exp(1j * phase))

@@ -23,6 +23,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
+from blocks.figure_file import save_figure
 from cosim.analysis.common_period import CommonPeriod, common
 from cosim.analysis.free_modes import without, without_free
 from cosim.analysis.lifted import Echo
@@ -99,7 +100,6 @@ class Margins:
 
     def plot(self, path: Any = None) -> Any:
         """Bode, Nyquist, step and poles of the loop as a matplotlib figure; written to `path` if given."""
-        from cosim.result.result_plot import save_figure
 
         figure = pictures(LoopShown(**{f.name: getattr(self, f.name) for f in fields(LoopShown)}))
         if path is not None:

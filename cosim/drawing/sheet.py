@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.contract.picture import BlockPicture
+from blocks.figure_file import save_figure
 from cosim.drawing.in_box import draw_in_box, fill
 from cosim.drawing.layered import Box, End, PlacedLevel, layout
 
@@ -70,8 +71,6 @@ def draw(
     PlantloopError   the file cannot be written
     """
     from matplotlib.figure import Figure
-
-    from cosim.result.result_plot import save_figure
 
     sheet = sheet_of(data["root"], pictures)
     width, height = max(sheet.placed.width, 2.0), sheet.placed.height + 1.6

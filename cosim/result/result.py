@@ -19,6 +19,7 @@ import numpy as np
 
 from blocks.arguments import flag, is_number
 from blocks.errors import PlantloopError, shown
+from blocks.figure_file import save_figure
 from cosim.names import listed
 from cosim.result.checked_values import checked_instants, checked_rows, checked_ticks, fitting, plain
 from cosim.result.drawing import KeptDrawing
@@ -346,7 +347,7 @@ class Result:
         matplotlib's backend is not changed: a notebook displays the returned figure, or ``figure.savefig``
         saves it. The title defaults to the diagram's name.
         """
-        from cosim.result.result_plot import draw, save_figure
+        from cosim.result.result_plot import draw
 
         if not isinstance(title, str | None):
             raise PlantloopError(f"title is {shown(title)}, expected a text.", value=title)
@@ -393,7 +394,7 @@ class Result:
         ------
         PlantloopError      no such signals, or of several components
         """
-        from cosim.result.result_plot import Course, draw_phase, save_figure
+        from cosim.result.result_plot import Course, draw_phase
 
         found = [self._course(name) for name in (x, y)]
         for course in found:
@@ -418,7 +419,7 @@ class Result:
         ------
         PlantloopError      no such signal, of several components, or fewer than 16 instants
         """
-        from cosim.result.result_plot import draw_spectrum, save_figure
+        from cosim.result.result_plot import draw_spectrum
 
         course = self._course(name)
         if len(course.units) != 1:

@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 import math
 import os
-import uuid
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,7 +20,7 @@ import numpy as np
 
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
-from blocks.files import DAMAGE, is_file, is_no_file
+from blocks.files import DAMAGE, is_file, replacing
 from cosim.result.drawing import KeptDrawing
 from cosim.result.record import Event, Record, TickSeries, described
 from cosim.result.result_layout import (
@@ -94,27 +92,6 @@ def load(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
             path=str(source),
             hint="Load a file written by Result.save.",
         ) from reason
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A temporary name beside ``target``, moved onto it when the block succeeds and removed when not."""
-    temporary = target.with_name(f".{target.stem}-{uuid.uuid4().hex[:8]}{target.suffix}")
-    try:
-        if is_no_file(target):
-            raise OSError("it is a folder or a device")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        os.replace(temporary, target)
-    except (OSError, RuntimeError) as reason:  # the NetCDF library reports a full disk as RuntimeError
-        raise PlantloopError(
-            f"cannot write '{target}': {reason}.",
-            path=str(target),
-            hint="Check that there is space and that the folder may be written. Nothing was changed.",
-        ) from reason
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
 
 
 def _write_netcdf(result: Record, path: Path, drawing: KeptDrawing | None) -> None:

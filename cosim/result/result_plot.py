@@ -6,7 +6,6 @@ window opens, and threads may draw at once.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -17,11 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from blocks.arguments import file_path
 from blocks.errors import PlantloopError
 from cosim.names import UNIT
 from cosim.result.record import FloatArray
-from cosim.result.result_files import replacing
 
 # Okabe and Ito's palette, distinct also to colour-blind readers; yellow left out, it is lost on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
@@ -99,20 +96,6 @@ def draw(
 def size_of(rows: int) -> tuple[float, float]:
     """Width and height [inches] of a figure of so many rows."""
     return 8.0, 0.7 + 1.7 * max(rows, 1.6)
-
-
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the picture; the suffix chooses among the formats matplotlib knows (.png, .svg, .pdf, ...)."""
-    target = file_path(path, "the file of a picture", "run.png")
-    known = figure.canvas.get_supported_filetypes()
-    if target.suffix.lower().lstrip(".") not in known:
-        raise PlantloopError(
-            f"cannot save a picture as '{target}': the suffix '{target.suffix}' is unknown.",
-            path=str(target),
-            hint=f"Use .png, or one of {', '.join('.' + k for k in sorted(known))}.",
-        )
-    with replacing(target) as temporary:
-        figure.savefig(temporary)
 
 
 def _draw_course(axes: Axes, course: Course, span: tuple[float, float] | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from blocks.figure_file import save_figure
 from cosim.result.result import Result
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Plot
@@ -77,7 +78,6 @@ def write(scenario: Scenario, result: Result, folder: Path, plots: bool = False)
 
 def draw(plot: Plot, result: Result, path: Path) -> None:
     """Draw one picture of a result."""
-    from cosim.result.result_plot import save_figure
 
     figure = result.plot(*plot.signals, title=plot.title)
     for axes, label in zip(figure.axes, plot.labels, strict=False):

@@ -12,6 +12,7 @@ import numpy as np
 
 from blocks.arguments import file_path, flag
 from blocks.errors import PlantloopError, near_miss
+from blocks.figure_file import save_figure
 from cosim.result.result import Result
 from cosim.signal_tree import Leaf, SignalTree
 from cosim.study.running import FAILED
@@ -130,7 +131,6 @@ class StudyResult:
         cases : of signals, those to draw as lines; default the ten worst, or first ones
         path : file the picture is saved to, as of `cosim.Result.plot`
         """
-        from cosim.result.result_plot import save_figure
         from cosim.study.study_plots import plotted
 
         figure = plotted(self, names, cases)

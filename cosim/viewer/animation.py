@@ -23,7 +23,7 @@ def animate(result: Any, file: Any, fps: float, slower: float, plant: str | None
     plants = {path: block for path, block in blocks if isinstance(block, Plant)}
     if not plants:
         raise PlantloopError(f"'{result.name}' has no plant to animate.", value=plant)
-    if plant is not None and plant not in plants:
+    if plant is not None and (not isinstance(plant, str) or plant not in plants):
         raise PlantloopError(
             f"'{result.name}' has no plant '{plant}'; {near_miss(str(plant), plants)}", value=plant
         )

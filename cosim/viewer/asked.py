@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.diagram import Diagram
@@ -26,7 +27,7 @@ def view_model(
     ------
     PlantloopError      options that do not belong together; the page cannot be written; it cannot run
     """
-    if live:
+    if flag(live, "live"):
         if out is not None:
             raise PlantloopError("a live view is no file: leave out= away, and save its result.", value=out)
         from cosim.viewer.server.live_view import view_diagram  # imports a web server

@@ -73,7 +73,7 @@ def export_ssp(
     ]
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
         raise SSPError(f"export_ssp: the file is {shown(path)}, expected the name of an .ssp file.")
-    if version not in (None, *VERSIONS):
+    if version is not None and (not isinstance(version, str) or version not in VERSIONS):
         raise SSPError(f"export_ssp: version is {shown(version)}, expected '1.0' or '2.0'.")
     netlist = diagram.netlist()
     arrays = any(np.ndim(v) for v in given.values()) or has_arrays(netlist)

@@ -307,3 +307,21 @@ def test_replacing_a_field_keeps_the_expressions_in_the_others():
     assert again == DiscretePID(kp=2.0, ki=0.0, sample=0.5, low=-100.0) and hash(again.kp) == hash(2.0)
     changed = LQR.of(cart(), [k, 1.0], 1.0, at={"x.x": 0.0}).with_fields(offset=0)
     assert changed.Q[0][0] == 2.0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [np.array([0.1234567899, 1.0]), np.where(np.arange(2000) == 1000, 5.0, np.arange(2000.0))],
+    ids=["a late digit", "a number in the middle"],
+)
+def test_computed_follows_every_digit_of_an_array(changed):
+    """NumPy prints eight digits, and of long arrays the ends; runs with other values were the first again."""
+    first = np.array([0.1234567891, 1.0]) if changed.size == 2 else np.arange(2000.0)
+    d = Diagram("digits")
+    d.add("c", Constant(d.computed(lambda a: 1e9 * np.sum(a), d.parameter("a", first))))
+    for value in (first, changed, first):
+        assert (
+            1e9 * np.sum(value) == simulate(d.with_parameters(a=value), 0.0, engine="reference")["c.y"][-1, 0]
+        )
+        given = simulate(d, 0.0, engine="reference", parameters={"a": value})
+        assert given["c.y"][-1, 0] == 1e9 * np.sum(value)
