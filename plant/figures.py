@@ -136,7 +136,7 @@ def motion_of(result: Any, plant: Any, path: str = "plant") -> Motion:
 
 
 @runtime_checkable
-class Run(Protocol):
+class PicturedRun(Protocol):
     """What pictures ask of the result of a run."""
 
     time: np.ndarray
@@ -156,7 +156,7 @@ def check_run(result: Any, plant: Any) -> None:
             value=plant,
             hint="Write the one that was added to the diagram: Plant.read(...) or plant.observed().",
         )
-    if isinstance(result, type) or not isinstance(result, Run):
+    if isinstance(result, type) or not isinstance(result, PicturedRun):
         raise ModelError(
             f"the result of a picture is {text(result)}, expected the Result of a run.",
             value=result,
