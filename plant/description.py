@@ -205,6 +205,13 @@ class Description:
         """Design frame of a named frame."""
         return self.point(key)[1]
 
+    @property
+    def size(self) -> float:
+        """Largest distance of a joint or a centre of mass from the origin [length]; 1 where all are in it."""
+        frames = [end[1] for joint in self.joints for end in (joint.I, joint.J)]
+        frames += [body.centre for body in self.bodies if body.centre is not None]
+        return float(max((np.abs(r).max() for r, _ in frames), default=1.0)) or 1.0
+
     def __reduce__(self) -> tuple[Any, ...]:
         # read-only mappings cannot be pickled; plain ones can, and are wrapped again
         parts = (

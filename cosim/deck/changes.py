@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from cosim.deck.stage import Stage
 
 
-OPEN = 1e-3  # length or rad: bodies that a switch moves further violated its constraints before
-
 USED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "Param_Linear": frozenset(
@@ -92,16 +90,15 @@ def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: 
     element = changed_by(command, stage.model)
     under_way = stage.begun
     moved = stage.change(element)
-    far = {name: d for name, d in moved.items() if abs(d) > OPEN}
-    if under_way and far:
+    if under_way and moved.far:
         warn_user(
-            f"{command.where}: at t={stage.time:g} s constraints were open{moves_in_words(far)}, at once and "
-            "to the pose that Newton's method finds from there, maybe another one in other coordinates. "
+            f"{command.where}: at t={stage.time:g} s constraints were open{moves_in_words(moved.far)}, at "
+            "once and to the pose that Newton's method finds from there, maybe another one in other coordinates. "
             "Bring the markers together first, as with a spring or a motion.",
             PlantWarning,
         )
-    text = f"{element.tag} {element.id} {what}" + moves_in_words(moved)
-    return DeckStep(command, stage.time, text, moved=moved)
+    text = f"{element.tag} {element.id} {what}" + moves_in_words(moved.by)
+    return DeckStep(command, stage.time, text, moved=moved.by)
 
 
 def moves_in_words(moved: dict[str, float]) -> str:
@@ -115,11 +112,11 @@ def assembly(stage: Stage, command: Simulate) -> DeckStep:
     """Close all constraints at the present time, positions and velocities."""
     moved = stage.assemble()
     plant = stage.plant
-    text = f"assembled at t={stage.time:g} s, {stage.dof} degrees of freedom{moves_in_words(moved)}"
+    text = f"assembled at t={stage.time:g} s, {stage.dof} degrees of freedom{moves_in_words(moved.by)}"
     redundant = [] if plant.assembly is None else list(plant.assembly.redundant)
     if redundant:
         text += f"; {len(redundant)} constraints repeat others"
-    return DeckStep(command, stage.time, text, moved=moved)
+    return DeckStep(command, stage.time, text, moved=moved.by)
 
 
 def parameters(stage: Stage, command: Element) -> DeckStep:

@@ -16,7 +16,7 @@ from plant.constraints.closure import Closing, Closure
 from plant.mechanics.mechanism import Mechanism
 from plant.reporting import PlantWarning
 
-REPORTED = 1e-6  # length or rad: larger moves are reported
+REPORTED = 1e-6  # of the size of the mechanism, or rad: larger moves are reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,8 @@ def assemble(
     closing, qd = replace(closing, design=design), rates.of(0)
     moved = moves(mechanism, q0, q)
     if not held:
-        _mention_moves(moved)
+        small = np.abs(q - q0) <= REPORTED * assembler.sizes.coordinates
+        _mention_moves(moves(mechanism, q0, np.where(small, q0, q)))
     for line in [*lines, *([singular] if singular else [])]:
         warn_user(line, PlantWarning)
     mention_missed(wishes(q), qd)
@@ -88,9 +89,8 @@ def assemble(
     )
 
 
-def _mention_moves(moved: Mapping[str, float]) -> None:
+def _mention_moves(large: Mapping[str, float]) -> None:
     """Warn of coordinates that assembly moved far, the largest moves first."""
-    large = {name: d for name, d in moved.items() if abs(d) > REPORTED}
     if large:
         most = sorted(large.items(), key=lambda item: -abs(item[1]))[:6]
         warn_user(

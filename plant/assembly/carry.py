@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from plant.block import Plant
 
 SAME = 1e-12  # rad or length: closer coordinates count as unchanged
-TELLING = 1e-7  # length or rad: bodies that moved less count as unmoved
+TELLING = 1e-7  # of the size of the mechanism, or rad: bodies that moved less count as unmoved
+FAR = 1e-3  # of the size of the mechanism, or rad: bodies that constraints move further were not held by them
 MASSLESS = 1e-12  # of the largest inertia of a body: the weight of directions without inertia
 
 Key = Hashable  # of a body
@@ -117,21 +118,33 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under
     return replace(plant, start=assembly.q, rates=assembly.qd, assembly=assembly)
 
 
-def moved_bodies(
-    plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[Key, PoseAndTwist]
-) -> dict[str, float]:
-    """Distances of bodies from their old poses, if they moved: "rod" [length], "rod (turned)" [rad]."""
-    found = {}
+@dataclass(frozen=True)
+class Moved:
+    """Distances of bodies from their old poses, if they moved: "rod" [length], "rod (turned)" [rad].
+
+    far : those of them that are no small correction
+    """
+
+    by: dict[str, float]
+    far: dict[str, float]
+
+
+def moved_bodies(plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[Key, PoseAndTwist]) -> Moved:
+    """How far bodies are from their old poses."""
+    moved, far, size = {}, {}, plant.mechanism.description.size
     for link in plant.mechanism.links:
         old, new = before[link.body.key], now[link.body.key]
         frame = link.frame if link.body.centre is None else link.body.centre
         ((r0, A0), _), ((r1, A1), _) = old.at(frame), new.at(frame)
         name = link.body.label
         turn = math.acos(min(1.0, max(-1.0, (float(np.trace(A0.T @ A1)) - 1) / 2)))
-        for what, by in ((name, float(np.linalg.norm(r1 - r0))), (f"{name} (turned)", turn)):
-            if by > TELLING:
-                found[what] = by
-    return found
+        travel = float(np.linalg.norm(r1 - r0))
+        for what, by, unit in ((name, travel, size), (f"{name} (turned)", turn, 1.0)):
+            if by > TELLING * unit:
+                moved[what] = by
+            if by > FAR * unit:
+                far[what] = by
+    return Moved(moved, far)
 
 
 def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist]) -> list[np.ndarray]:

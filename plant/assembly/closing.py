@@ -11,7 +11,6 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Feat
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -26,30 +25,27 @@ from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.failed_routines import not_met
 from plant.assembly.initial_rates import Wish, weighted
-from plant.assembly.reach import travels
+from plant.assembly.reach import Sizes, travels
+from plant.assembly.repeated_conditions import loop_of, repetitions
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
 from plant.assembly.touching import refuse_touching, values_beside, written_by_hand
 from plant.assembly.unfelt import pulls, refuse_unfelt
 from plant.constraints.closure import Closing, Closure
-from plant.constraints.conditions import NamedConstraint
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.massless import is_singular, slender_rates
-from plant.mechanics.mechanism import GROUND, Mechanism
 from plant.mechanics.rank import MassRoot, Triangle
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 ROUNDS = 60
-CLOSED = 1e-12  # of the size of the mechanism: tolerance of the positions
+CLOSED = 1e-12  # of a condition's natural size: tolerance of the positions
 IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free: a smaller one counts as none
-GAP = 1e-7  # of the size of the mechanism: a loop with a larger gap counts as open
+GAP = 1e-7  # of a condition's natural size: a loop with a larger gap counts as open
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 NOTHING_LEFT = 1e-11  # of a condition's natural size: a smaller entry counts as zero
 NONE: Mapping[int, float] = MappingProxyType({})
-FULL = 10  # joints whose repeated conditions are listed one by one, where there are more than twice as many
-NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
 
 
 class SingularMass(ModelError):
@@ -90,23 +86,20 @@ class Assembler:
         self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mass))
         self.curved = bool(q.numel()) and bool(ca.depends_on(closure.J, qd))  # in the velocities
         self._flow: np.ndarray | None = None  # velocities at which curved conditions are evaluated
+        self.sizes = Sizes.of(self.mechanism, self._held_at())
         self._massless = list(massless)
         self._support = self._weights(massless)
-        self.size = self._size()
         # all markers side by side: sums of long columns, one per marker, would grow like their square
         c, t = (
             ca.horzcat(ca.SX(closure.size, 0), *[pair[k] for pair in closure.wrenches.values()])
             for k in (0, 1)
         )
-        squares = max(self.size, 1.0) ** 2 * ca.sum2(c * c) + ca.sum2(t * t)
+        squares = self.sizes.length**2 * ca.sum2(c * c) + ca.sum2(t * t)
         self._second = numbers(closure.gamma)
         self._natural = numbers(ca.sqrt(squares))
         self.positions = np.array(closure.positions, dtype=int)
         self.velocities = np.array(closure.velocities, dtype=int)
         self._kept = np.arange(closure.size)
-
-    def _size(self) -> float:
-        return float(max((np.abs(r).max() for r in self._held_at()), default=1.0)) or 1.0
 
     def _held_at(self) -> list[np.ndarray]:
         """Origins (3,) of the markers that constraints act on, in the design."""
@@ -125,8 +118,8 @@ class Assembler:
             return weights
         q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
         _, _, J, H = self._plain(q0)
-        typical = float(H.diagonal().max(initial=0.0)) or 1.0
-        lengths = np.asarray(J.multiply(J).sum(axis=1)).ravel()
+        typical = float((H.diagonal() * self.sizes.rates**2).max(initial=0.0)) or 1.0
+        lengths = _diagonal(J.multiply(self.sizes.rates[None, :]))
         inertia = list(rates.values())
         for k, j in zip(*self.closure.J[:, list(rates)].sparsity().get_triplet(), strict=True):
             if self.closure.conditions[k].reacts and lengths[k] > 0.0:
@@ -172,8 +165,9 @@ class Assembler:
                 q = q0
                 _, _, J, H = self._system(q)
             poses.append(q)
-            natural = np.maximum(self._natural(q, self._flow)[0], 1e-300)
-            entries = entries + (abs(J).multiply(1 / natural[:, None]) > NOTHING_LEFT)
+            natural = self._natural_sizes(q, self._flow)
+            shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / natural[:, None])
+            entries = entries + (shares > NOTHING_LEFT)
             root = MassRoot(H)
             C = root.rows(J)
             compliance = np.maximum(compliance, _diagonal(C))
@@ -187,14 +181,28 @@ class Assembler:
             compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
         design, support = self._system(q0)[2][kept], self._support[kept]
-        return Closing(tuple(kept.tolist()), pattern[kept], scale, support, lent[kept], ballast, design)
+        return Closing(
+            tuple(kept.tolist()),
+            pattern[kept],
+            scale,
+            natural[kept],
+            support,
+            lent[kept],
+            ballast,
+            self.sizes.rates,
+            design,
+        )
+
+    def _natural_sizes(self, q: np.ndarray, flow: np.ndarray | None = None) -> np.ndarray:
+        """(m,) what a condition changes by where bodies turn by 1 rad and travel as far as they are large."""
+        return np.maximum(self._natural(q, flow)[0], 1e-300)
 
     def _refuse_unfelt(
         self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]
     ) -> None:
         """Refuse conditions that exert no force on any body at any of these (q, qd)."""
         if len(rows):
-            pull = self._numbers(pulls(self.closure, rows.tolist(), max(self.size, 1.0)))
+            pull = self._numbers(pulls(self.closure, rows.tolist(), self.sizes.length))
             felt = [pull(*at)[0] > NOTHING_LEFT * self._natural(*at)[0][rows] for at in places]
             refuse_unfelt(self.closure, rows[~np.any(felt, axis=0)])
 
@@ -214,21 +222,25 @@ class Assembler:
                 part[units] /= np.linalg.norm(part[units])
         return np.concatenate([np.zeros(0), *parts])
 
-    def _starts(self, q: np.ndarray, held: Mapping[int, float]) -> tuple[np.ndarray, csr_array, csr_array]:
-        """Residual, Jacobian of all conditions on the start's positions, and the mass matrix.
+    def _starts(
+        self, q: np.ndarray, held: Mapping[int, float]
+    ) -> tuple[np.ndarray, csr_array, csr_array, np.ndarray]:
+        """Residual, Jacobian of all conditions on the start's positions, mass matrix, and natural sizes.
 
         held : coordinates with the values they are to have; their rows come last
         """
         value, _, J, H = self._system(q)
         start = np.array([self._start_of(k) or 0.0 for k in self._started])
         residual, J = value[self._started] - start, J[self._started]
+        natural = self._natural_sizes(q)[self._started]
         if held:
             from scipy.sparse import vstack
 
             places = list(held)
             residual = np.concatenate([residual, q[places] - np.array(list(held.values()))])
             J = vstack([J, self._per_rate(q)[0][places]]).tocsr()
-        return residual, J, H
+            natural = np.concatenate([natural, self.sizes.coordinates[places]])
+        return residual, J, H, natural
 
     @cached_property
     def _started(self) -> list[int]:
@@ -252,34 +264,36 @@ class Assembler:
         ModelError    naming the element that stays open the widest
         """
         for _ in range(ROUNDS):
-            residual, J, H = self._starts(q, held)
-            if not len(residual) or np.abs(residual).max() <= CLOSED * max(self.size, 1.0):
+            residual, J, H, natural = self._starts(q, held)
+            if np.all(np.abs(residual) <= CLOSED * natural):
                 return q
             root = MassRoot(H)
-            step = root.rates(Triangle(root.rows(J)).least(-residual))
-            longest = np.abs(step).max() / max(self.size, 1.0)
+            step = root.rates(Triangle(root.rows(J), natural).least(-residual))
+            longest = (np.abs(step) / self.sizes.rates).max()
             before, q = q, self._moved(q, step * min(1.0, STRIDE / max(longest, 1e-300)))
-            if np.abs(q - before).max() <= 1e-15 * max(1.0, np.abs(q).max()):
+            sizes = np.maximum(self.sizes.coordinates, np.abs(q))
+            if np.all(np.abs(q - before) <= 1e-15 * sizes):
                 break
         return self._check(q, held)
 
     def _check(self, q: np.ndarray, held: Mapping[int, float]) -> np.ndarray:
-        residual, _, _ = self._starts(q, held)
-        worst = int(np.argmax(np.abs(residual)))  # the first that is not a number, if one is
+        residual, _, _, natural = self._starts(q, held)
+        gaps = np.abs(residual) / natural
+        worst = int(np.argmax(gaps))  # the first that is not a number, if one is
         if not np.isfinite(residual[worst]):
             raise self._not_a_number(worst, held)
-        if np.abs(residual[worst]) <= GAP * max(self.size, 1.0):
+        if gaps[worst] <= GAP:
             return q
         if held:
             raise self._not_held(q, held)
         condition = self.closure.conditions[self._started[worst]]
         open_ones = {
             self.closure.conditions[self._started[k]].constraint.where: None
-            for k in np.argsort(-np.abs(residual))
-            if np.abs(residual[k]) > GAP * max(self.size, 1.0)
+            for k in np.argsort(-gaps)
+            if gaps[k] > GAP
         }
         others = ", ".join(list(open_ones)[1:4])
-        loop = ", ".join(self._loop(condition.constraint))
+        loop = ", ".join(loop_of(self.closure, condition.constraint))
         raise ModelError(
             f"{condition.constraint.where}: cannot be closed: after {ROUNDS} Newton-Raphson rounds its "
             f"{condition.text} is off by {abs(residual[worst]):.6g}, expected 0"
@@ -314,7 +328,7 @@ class Assembler:
     def refuse_touching(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Refuse conditions that touch 0 at a start without passing through it."""
         if rows := written_by_hand(self.closure):
-            beside = self._numbers(values_beside(self.closure, rows, max(self.size, 1.0)))
+            beside = self._numbers(values_beside(self.closure, rows, self.sizes.length))
             refuse_touching(self.closure, rows, beside(q, qd)[0])
 
     # --- velocities -----------------------------------------------------------------------------------
@@ -354,9 +368,10 @@ class Assembler:
         target = np.array([wanted.get(k, 0.0) for k in rows]) - rate[rows]
         root = MassRoot(H)
         C = root.rows(J[rows])
-        triangle = Triangle(C)
+        natural = self._natural_sizes(q, flow)[rows]
+        triangle = Triangle(C, natural)
         x = triangle.least(target)
-        self._check_rates(rows, triangle.missed(x, target), target)
+        self._check_rates(rows, triangle.missed(x, target), triangle.missed(0 * x, target))
         N = triangle.free()
         if wishes:
             rows_of_wishes, b = weighted(wishes)
@@ -367,7 +382,7 @@ class Assembler:
                 left[free <= IMPOSSIBLE * whole] = 0.0  # rounding: the constraints leave nothing of it
                 x = x + N @ np.linalg.lstsq(left, b - A @ x, rcond=1e-10)[0]
                 N = N @ null_space(left)
-        return Rates(root, Branches([x], True), N)
+        return Rates(root, Branches([x], True), N, self.sizes.rates)
 
     def going_on(self, q: np.ndarray, rates: Rates) -> Rates:
         """The same on every branch that goes on from a singular pose.
@@ -377,7 +392,7 @@ class Assembler:
         ModelError    no motion goes on with the given rates
         """
         root = rates.root
-        W = Triangle(root.rows(self._system(q)[2][self._kept])).combinations()
+        W = self._triangle(q, self._flow).combinations()
         (x,) = rates.branches.x
         found = branches(lambda x: self._second(q, root.rates(x))[0][self._kept], W, x, rates.free)
         if not found.x:
@@ -387,7 +402,7 @@ class Assembler:
                 "or bars are in line the constraints leave rates that they forbid at the next instant.",
                 hint="Start beside this pose, or leave one of the initial velocities out.",
             )
-        return Rates(root, found, rates.free)
+        return Rates(root, found, rates.free, self.sizes.rates)
 
     def _elements(self, W: np.ndarray) -> list[str]:
         """Constraints and joints of the tree whose conditions are in some combinations (columns of W)."""
@@ -395,11 +410,11 @@ class Assembler:
         taking_part = [conditions[self._kept[k]].constraint for k in np.flatnonzero(W.any(axis=1))]
         names = []
         for constraint in dict.fromkeys(taking_part):
-            names += [constraint.name, *self._loop(constraint)]
+            names += [constraint.name, *loop_of(self.closure, constraint)]
         return list(dict.fromkeys(names))
 
-    def _check_rates(self, rows: list[int], missed: np.ndarray, target: np.ndarray) -> None:
-        if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(np.abs(target).max())):
+    def _check_rates(self, rows: list[int], missed: np.ndarray, wanted: np.ndarray) -> None:
+        if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(wanted.max())):
             return
         constraint = self.closure.conditions[rows[int(np.argmax(missed))]].constraint
         raise ModelError(
@@ -422,20 +437,17 @@ class Assembler:
         for stretch in (0.0, 0.05, 0.1):
             pose = q
             if stretch:
-                free = Triangle(self._system(q)[2][self._kept]).free()
                 try:
-                    pose = self.positions_closed(
-                        self._moved(q, stretch * free @ rng.standard_normal(free.shape[1]))
-                    )
+                    pose = self.positions_closed(self._moved(q, stretch * self._way(q, rng)))
                 except ModelError:
                     continue
             flow = self._flow
             if flow is not None:
                 flow = flow + stretch * rng.standard_normal(len(flow))
-            _, _, J, H = self._system(pose, flow)
+            J = self._system(pose, flow)[2]
             if self.curved and not stretch:
                 self._refuse_unfelt(np.arange(self.closure.size), [(pose, flow)])
-            found = Triangle(MassRoot(H).rows(J[self._kept]))
+            found = self._triangle(pose, flow)
             first = first or found
             if best is None or found.rank > best.rank:
                 best, design = found, J[self._kept]
@@ -450,48 +462,18 @@ class Assembler:
             others = np.abs(w) > 1e-6 * np.abs(w[k])
             others[k] = False
             lost[int(self._kept[k])] = set(self._kept[others].tolist())
-        return self._messages(lost), best.rank, design, in_line
+        return repetitions(self.closure, lost), best.rank, design, in_line
 
-    def _messages(self, lost: dict[int, set[int]]) -> list[str]:
-        conditions = self.closure.conditions
-        lines = []
-        size = Counter(c.constraint for c in conditions)
-        of: dict[NamedConstraint, list[int]] = {}
-        for k in lost:
-            of.setdefault(conditions[k].constraint, []).append(k)
-        undriven = [c for c, own in of.items() if not any(conditions[k].driven for k in own)]
-        rest = undriven[FULL:] if len(undriven) > 2 * FULL else []
-        for constraint, own in of.items():
-            if constraint in rest:
-                continue
-            others = dict.fromkeys(conditions[o].constraint for k in own for o in sorted(lost[k]))
-            names = [other.name for other in others if other is not constraint]
-            if not names or any(not lost[k] for k in own):
-                names += [n for n in self._loop(constraint) if n not in names]
-            lines.append(
-                f"{constraint.where}: {len(own)} of its {size[constraint]} conditions "
-                f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
-                f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
-                "joints share the reactions is not determined (the smallest are taken)."
-                + (NOT_FOLLOWED if any(conditions[k].driven for k in own) else "")
-            )
-        if rest:
-            lines.append(
-                f"{rest[0].where}, and {len(rest) - 1} more up to {rest[-1].where}: some of their conditions "
-                "repeat what other joints fix already, as those named before do; motion unaffected."
-            )
-        return lines
+    def _triangle(self, q: np.ndarray, flow: np.ndarray | None) -> Triangle:
+        """The conditions that count at q, in the mass metric."""
+        _, _, J, H = self._system(q, flow)
+        return Triangle(MassRoot(H).rows(J[self._kept]), self._natural_sizes(q, flow)[self._kept])
 
-    def _loop(self, constraint: NamedConstraint) -> list[str]:
-        """Joints of the tree between a constraint's markers."""
-        mechanism: Mechanism = self.mechanism
-        if constraint.ends is None:
-            return []
-        ends = [mechanism.place(id).link for id in constraint.ends]
-        paths = [set(mechanism.path(link)) if link != GROUND else set() for link in ends]
-        between = sorted(paths[0] ^ paths[1])
-        joints = [mechanism.links[k].connection for k in between]
-        return [joint.label for joint in joints if joint is not None]
+    def _way(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """(n,) random rates that the conditions leave free, about 1 rad or size of the mechanism each."""
+        along = self._system(q)[2][self._kept].multiply(self.sizes.rates[None, :]).tocsr()
+        free = Triangle(along, self._natural_sizes(q)[self._kept]).free()
+        return self.sizes.rates * (free @ rng.standard_normal(free.shape[1]))
 
 
 def _diagonal(C: csr_array) -> np.ndarray:

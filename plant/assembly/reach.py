@@ -1,4 +1,4 @@
-"""How far bodies travel from a start to poses beside it: as far as the mechanism is large, in any unit.
+"""How large a mechanism is: what lengths are compared with, and how far poses beside a start are from it.
 
 Poses in which bodies are 1e4 times their size apart have levers that no pose of the motion has, and those
 moved by 1e-8 of it show nothing that the design does not show.
@@ -7,13 +7,42 @@ moved by 1e-8 of it show nothing that the design does not show.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from plant.mechanics.joints import LENGTH
 from plant.mechanics.mechanism import Mechanism
 
 ORDINARY = 1e-2, 1e4  # length: of mechanisms between these one unit of length is a fair way to travel
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """What makes lengths and angles comparable, in any unit of length.
+
+    length : largest distance of bodies and of what holds them from the origin; 1 where all are in it
+    rates : (n,)          `length` for rates that travel, 1 for those that turn
+    coordinates : (nq,)   the same of coordinates
+    """
+
+    length: float
+    rates: np.ndarray
+    coordinates: np.ndarray
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, points: Iterable[np.ndarray]) -> Sizes:
+        """Sizes of a mechanism in its design.
+
+        points : (3,) each, where constraints hold bodies
+        """
+        links = mechanism.links
+        seats = [r for r, _ in mechanism.frames_at([link.q0 for link in links])]
+        length = float(max((np.abs(r).max() for r in [*points, *seats]), default=1.0)) or 1.0
+        units = [unit for link in links for _, unit in link.joint.coordinates]
+        coordinates = np.array([length if unit == LENGTH else 1.0 for unit in units])
+        return cls(length, np.where(_turns(mechanism), 1.0, length), coordinates)
 
 
 def travels(mechanism: Mechanism, q: Sequence[np.ndarray], points: Iterable[np.ndarray]) -> np.ndarray:
@@ -24,9 +53,7 @@ def travels(mechanism: Mechanism, q: Sequence[np.ndarray], points: Iterable[np.n
     size = _extent([*points, *[r for r, _ in mechanism.frames_at(q)]])
     if size == 0.0 or ORDINARY[0] <= size <= ORDINARY[1]:
         return np.ones(mechanism.dof)
-    pairs = zip(mechanism.links, q, strict=True)
-    turning = [_turning(link.joint.jcalc(ca.DM(own))[1]) for link, own in pairs]
-    return np.where(np.concatenate([np.zeros(0, dtype=bool), *turning]), 1.0, size)
+    return np.where(_turns(mechanism), 1.0, size)
 
 
 def _extent(points: Sequence[np.ndarray]) -> float:
@@ -34,6 +61,7 @@ def _extent(points: Sequence[np.ndarray]) -> float:
     return float(np.ptp(np.array(points), axis=0).max()) if points else 0.0
 
 
-def _turning(S: ca.DM) -> np.ndarray:
-    """Which columns of a motion subspace (6, nv) turn a body."""
-    return np.asarray(np.array(S)[:3].any(axis=0))
+def _turns(mechanism: Mechanism) -> np.ndarray:
+    """(n,) which rates turn a body."""
+    spaces = [np.array(link.joint.jcalc(ca.DM(link.q0))[1]) for link in mechanism.links]
+    return np.concatenate([np.zeros(0, dtype=bool), *[S[:3].any(axis=0) for S in spaces]])

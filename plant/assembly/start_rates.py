@@ -17,16 +17,19 @@ class Rates:
 
     root : of the mass matrix; branches : rates in its metric
     free : (n, k)    directions in that metric which neither constraints nor given velocities decide
+    travels : (n,)   size of the mechanism for rates that travel, 1 for those that turn
     """
 
     root: MassRoot
     branches: Branches
     free: np.ndarray
+    travels: np.ndarray
 
     def of(self, k: int) -> np.ndarray:
         """(n,) rates on branch k; that of least energy is the first."""
         found = self.root.rates(self.branches.x[k])
-        found[np.abs(found) < 1e-15 * max(1.0, np.abs(found).max(initial=0.0))] = 0.0
+        share = np.abs(found) / self.travels
+        found[share < 1e-15 * max(1.0, share.max(initial=0.0))] = 0.0
         return np.asarray(found)
 
 

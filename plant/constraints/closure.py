@@ -34,18 +34,22 @@ class Closing:
     kept : (k,) int           conditions that restrict the coordinates; others hold by themselves
     pattern : (k, n) bool     which rates each of them contains
     scale : (k,) float        1 / sqrt(diag(J H^-1 J^T)), with the inertia lent
+    natural : (k,) float      what each changes by if bodies turn by 1 rad and travel by their distances
     support : (k,) float      weights that make the mass matrix regular (`plant.mechanics.massless`); most 0
     lent : (k,) float         inertia lent to each condition, see `plant/mechanics/light.py`; mostly zero
     ballast : (n,) float      added to the mass matrix for steps back onto the constraints; mostly zero
+    travels : (n,) float      size of the mechanism for rates that travel, 1 for those that turn
     design : (k, n) sparse    J at a pose near the start where as few rows as anywhere repeat others
     """
 
     kept: tuple[int, ...]
     pattern: np.ndarray
     scale: np.ndarray
+    natural: np.ndarray
     support: np.ndarray
     lent: np.ndarray
     ballast: np.ndarray
+    travels: np.ndarray
     design: csr_array
 
 

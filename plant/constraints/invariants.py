@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +16,10 @@ from plant.mechanics.absolute import Bodies
 from plant.mechanics.joints import UNIT, Joint
 from plant.mechanics.tree import Tree
 
-POSITION_TOLERANCE = 1e-14  # length or cosine: tolerance of projection for constraints on positions
-VELOCITY_TOLERANCE = 1e-14  # and for those on velocities
-# Both are at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
+TOLERANCE = 1e-14  # of projection, of the natural size of a condition, or of its change per unit of time
+# It is at rounding: at a distance e from a singular pose a residual r on positions leaves a deviation r/e
 # and a velocity that grows like r/e^2. With 1e-11 and 1e-9 the steps collapse there.
+PER_DECADE = 4  # steps of tolerances: conditions of about one size share one
 ROUNDING = 1e4  # times what the last digit of the state changes is no error of a step, where loops are closed
 # Near a singular pose the velocities that belong to a last digit of the angles are exact solutions that run
 # away: whoever wants less follows them in ever smaller steps. Figures: docs/measurements.md, singular poses.
@@ -41,12 +42,9 @@ def declare_invariants(
                 b.correction(q[k], _unit(link.joint, tree.q[k]) - tree.q[k])
     if closure is None:
         return
-    frames = [at for _, at in tree.mechanism.description.points.values()]
-    size = max(1.0, *(float(np.abs(r).max()) for r, _ in frames))
-    if closure.positions:
-        b.invariant(closure.value[closure.positions], POSITION_TOLERANCE * size)
-    if closure.velocities:
-        b.invariant(closure.rate[closure.velocities], VELOCITY_TOLERANCE * size)
+    for chosen, residual in ((closure.positions, closure.value), (closure.velocities, closure.rate)):
+        for size, alike in _by_size(closure, chosen):
+            b.invariant(residual[alike], TOLERANCE * size)
     if (closure.positions or closure.velocities) and closes_loops(closure):
         b.rounding_matters(ROUNDING)
     closes, slows = corrections(b, closure)
@@ -86,6 +84,17 @@ def closes_loops(closure: Closure) -> bool:
         for end in ends:
             joined[end] = min(ends)
     return False
+
+
+def _by_size(closure: Closure, rows: Sequence[int]) -> list[tuple[float, list[int]]]:
+    """Conditions in sets of about the same size, and that size: lengths and angles are apart."""
+    assert closure.closing is not None  # known before the equations are written
+    each = closure.closing.natural[list(rows)] / math.sqrt(2)  # a condition holds two markers
+    powers = np.round(PER_DECADE * np.log10(each)) / PER_DECADE
+    return [
+        (float(10.0**p), [k for k, own in zip(rows, powers, strict=True) if own == p])
+        for p in np.unique(powers)
+    ]
 
 
 def _unit(joint: Joint, q: ca.SX) -> ca.SX:

@@ -42,7 +42,8 @@ def saddle_of(
     assert closing is not None  # known before the equations are written
     chosen = list(rows)
     J, scale, lent = closure.J[chosen, :], closing.scale[chosen], closing.lent[chosen] * lend
-    start = Triangle(csr_array(closing.design[chosen].multiply(scale[:, None]))).combinations()
+    rows_at_design = csr_array(closing.design[chosen].multiply(scale[:, None]).multiply(closing.travels))
+    start = Triangle(rows_at_design, closing.natural[chosen] * scale).combinations()
     if not start.shape[1]:
         return Saddle(inverse, J, scale, proximal, rounds, lent=lent)
     if tuple(chosen) not in closure.repeats:

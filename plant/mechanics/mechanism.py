@@ -35,9 +35,9 @@ Key = Hashable  # of a body
 GROUND = -1
 """Number of the ground among the links."""
 
-DISTANCE_TOLERANCE = 1e-6  # model length; markers of a joint farther apart need assembly
+DISTANCE_TOLERANCE = 1e-6  # of the size of the mechanism; markers of a joint farther apart need assembly
 ANGLE_TOLERANCE = 1e-4  # rad; as far as direction cosines in a file may be from orthonormal
-ROUNDING = 1e-9  # misfits below this are rounding of the numbers in a file, not worth a warning
+ROUNDING = 1e-9  # rad, or of that size: smaller misfits are rounding, not worth a warning
 
 
 def in_frame(outer: Frame, inner: Frame) -> Frame:
@@ -196,12 +196,15 @@ def mechanism_of(description: Description, absolute: bool = False) -> Mechanism:
     names = unique_names([_naming(edge, bodies) for edge in edges])
     numbers = {ground: GROUND}
     links: list[Link] = []
+    size = description.size
     for edge, name in zip(edges, names, strict=True):
         if edge.connection is None:
-            links.append(_implied(bodies[edge.child], name, numbers[edge.parent], normal))
+            body = bodies[edge.child]
+            links.append(_implied(body, name, numbers[edge.parent], size, normal))
         else:
             parent = links[numbers[edge.parent]] if edge.parent != ground else None
-            links.append(_link(edge, edge.connection, bodies[edge.child], name, numbers[edge.parent], parent))
+            held = _Held(edge, edge.connection, bodies[edge.child], size)
+            links.append(_link(held, name, numbers[edge.parent], parent))
         numbers[edge.child] = len(links) - 1
     used = {id(edge.connection) for edge in edges}
     cut = [joint for joint in description.joints if id(joint) not in used and joint.kind.holds]
@@ -273,22 +276,27 @@ def _naming(edge: Edge, bodies: dict[Key, Body]) -> Naming:
     return bodies[edge.child].naming if edge.connection is None else edge.connection.naming
 
 
-def _link(
-    edge: Edge,
-    connection: Connection,
-    body: Body,
-    name: str,
-    parent: int,
-    outer_link: Link | None,
-) -> Link:
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """A body on a joint of the tree; size : of the mechanism, length."""
+
+    edge: Edge
+    connection: Connection
+    body: Body
+    size: float
+
+
+def _link(held: _Held, name: str, parent: int, outer_link: Link | None) -> Link:
+    edge, connection, body, size = held.edge, held.connection, held.body, held.size
     parent_frame, parent_seat = (outer_link.frame, outer_link.seat) if outer_link else (GLOBAL, GLOBAL)
     joint = connection.kind.made(connection.numbers)
     frame_i, frame_j = connection.I[1], connection.J[1]
     q0, misfit = joint.initial(*in_frame(frame_j, frame_i))
-    fits = misfit.distance <= DISTANCE_TOLERANCE and misfit.angle <= ANGLE_TOLERANCE
+    fits = misfit.distance <= DISTANCE_TOLERANCE * size and misfit.angle <= ANGLE_TOLERANCE
     _mention_misfit(
         connection,
         misfit,
+        size,
         "the I side was moved onto the joint" if fits else f"{body.where} was moved onto it",
     )
     if fits:
@@ -310,18 +318,18 @@ def _placed(outer: Frame, inner: Frame) -> Frame:
     return r0 + A0 @ r, snapped(A0 @ A)
 
 
-def _implied(body: Body, name: str, parent: int, normal: np.ndarray | None = None) -> Link:
-    """A body no joint holds moves freely: its frame is at its centre of mass."""
+def _implied(body: Body, name: str, parent: int, size: float, normal: np.ndarray | None = None) -> Link:
+    """A body no joint holds moves freely: its frame is at its centre of mass. size : of the mechanism."""
     r, A = body.centre if body.centre is not None else GLOBAL
     if normal is not None:
-        return _in_plane(body, name, parent, (r, A), normal)
+        return _in_plane(body, name, parent, (r, A), size, normal)
     joint = (FREE if body.turns else FREE_POINT).made({})
     frame = (r, snapped(A) if joint.rotates else np.eye(3))
     q0, _ = joint.initial(*frame)
     return Link(body, name, parent, joint, None, Transform.of_frame(*GLOBAL), frame, q0, frame)
 
 
-def _in_plane(body: Body, name: str, parent: int, cg: Frame, normal: np.ndarray) -> Link:
+def _in_plane(body: Body, name: str, parent: int, cg: Frame, size: float, normal: np.ndarray) -> Link:
     """A body that moves in a plane: x, y of its centre of mass, and phi of the axes there if that fits."""
     r, A = cg
     plane = snapped(_axes_of_plane(normal))
@@ -329,7 +337,7 @@ def _in_plane(body: Body, name: str, parent: int, cg: Frame, normal: np.ndarray)
     along = abs(A[:, 2] @ normal) > 1 - PARALLEL and A[:, 2] @ normal > 0
     frame = (r, snapped(A) if along else plane)
     joint = PLANAR.made({})
-    outer = (np.where(np.abs(height) < ROUNDING * np.abs(r).max(initial=1.0), 0.0, height), plane)
+    outer = (np.where(np.abs(height) < ROUNDING * size, 0.0, height), plane)
     q0, _ = joint.initial(*in_frame(outer, frame))
     return Link(body, name, parent, joint, None, Transform.of_frame(*outer), frame, q0, frame)
 
@@ -343,8 +351,8 @@ def _axes_of_plane(normal: np.ndarray) -> np.ndarray:
     return np.column_stack([x, np.cross(normal, x), normal])
 
 
-def _mention_misfit(connection: Connection, misfit: Closeness, done: str) -> None:
-    if misfit.distance > ROUNDING or misfit.angle > ROUNDING:
+def _mention_misfit(connection: Connection, misfit: Closeness, size: float, done: str) -> None:
+    if misfit.distance > ROUNDING * size or misfit.angle > ROUNDING:
         i, j = connection.ends
         warn_user(
             f"{connection.where}: markers {i} and {j} are {misfit.distance:.3g} apart and "

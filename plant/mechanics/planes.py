@@ -43,7 +43,7 @@ def plane_normal(description: Description) -> np.ndarray | None:
     if normal is None or not nx.is_connected(graph) or not all(body.turns for body in description.bodies):
         return None
     pull = description.gravity
-    if pull is None or abs(pull @ normal) > PARALLEL * max(1.0, float(np.abs(pull).max())):
+    if pull is None or abs(pull @ normal) > PARALLEL * float(np.abs(pull).max()):
         return None
     return snapped(normal.reshape(3, 1)).ravel()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 DEPENDENT = 1e-7  # sine of the angle to rows before it below which a row repeats them
-NOTHING = 1e-9  # of the longest row: rows below are none
+NOTHING = 1e-9  # of the longest row, each relative to its natural size: rows below are none
 ROUNDING = 1e-13  # of a row: entries below are none
 SMALL = 1e-9  # of a repeated row: factors below are none
 ROUNDS = 2  # of refinement
@@ -77,17 +77,19 @@ class Triangle:
     """The triangle R of a sparse matrix, and which of its rows repeat others.
 
     A : (m, n) sparse        every row is brought to length 1 first
+    natural : (m,)           sizes by which lengths of rows are comparable; 1 without
 
     independent : (r,) int   rows that do not repeat rows before them
     repeated : (d,) int      the others
     """
 
-    def __init__(self, A: csr_array) -> None:
+    def __init__(self, A: csr_array, natural: np.ndarray | float = 1.0) -> None:
         from scipy.sparse import csr_array
         from scipy.sparse.linalg import splu
 
         norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
-        self._norms = np.where(norms > NOTHING * norms.max(initial=0.0), norms, np.inf)
+        self._natural, shares = natural, norms / natural
+        self._norms = np.where(shares > NOTHING * shares.max(initial=0.0), norms, np.inf)
         unit = csr_array(A.multiply(1 / self._norms[:, None]))
         unit.data[np.abs(unit.data) < ROUNDING] = 0.0
         unit.eliminate_zeros()
@@ -156,8 +158,10 @@ class Triangle:
         return x
 
     def missed(self, x: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """(m,) how far rows of length 1 are from their values at x."""
-        return np.abs(self._unit @ x - right / self._norms)
+        """(m,) how far rows are from their values at x, in their natural sizes; 0 of those that are none."""
+        there = np.isfinite(self._norms)
+        sizes = np.where(there, self._norms, 0.0) / self._natural
+        return np.asarray(np.abs(self._unit @ x - right / self._norms) * sizes)
 
     def combinations(self) -> np.ndarray:
         """(m, d) unit columns w with w^T A = 0, one for each repeated row; sparse as numbers."""

@@ -50,7 +50,7 @@ def test_bodies_stand_and_move_as_before(one, other, switched):
     for key in before:
         assert after[key] == pytest.approx(before[key], abs=1e-9), key
     bodies = [motions_of(p, p.start, p.rates) for p in (first, there)]
-    assert moved_bodies(there, *bodies) == {}
+    assert moved_bodies(there, *bodies).by == {}
 
 
 def test_the_same_tree_gets_the_same_numbers():
@@ -101,7 +101,7 @@ def test_what_was_moved_is_told(coordinates):
     hinge = Constraint_Joint(id=1, label="hinge", type="REVOLUTE", i_marker_id=21, j_marker_id=11)
     second = Plant.from_model(first.model.changed(hinge), coordinates=coordinates)
     there = carried(second, first, first.start, first.rates, 0.0)
-    moved = moved_bodies(there, *(motions_of(p, p.start, p.rates) for p in (first, there)))
+    moved = moved_bodies(there, *(motions_of(p, p.start, p.rates) for p in (first, there))).by
     assert "rod" in moved and 0.05 < moved["rod"] <= 0.2 + 1e-12
     end = motions_of(there, there.start, there.rates)["Body_Rigid", 2].at(there.model.frames[21])[0][0]
     assert end == pytest.approx(np.zeros(3), abs=1e-9)
