@@ -19,6 +19,7 @@ from blocks.contract.declaration_checks import (
     positive,
     text_of,
     texts_of,
+    typical_sizes,
 )
 from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term, ValueRange
 from blocks.contract.event_equations import EventEquations
@@ -163,23 +164,26 @@ class Equations(EventEquations):
         initial: Any,
         size: int | None = None,
         static: str = "solve",
-        nominal: float = 1.0,
+        nominal: float | Sequence[float] = 1.0,
         labels: Sequence[str] = (),
         part: str = "",
     ) -> Array:
         """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
 
         static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
-        nominal : typical size; the absolute tolerance is scaled by it
+        nominal : typical size, or that of each component; the absolute tolerance is scaled by it
         part : component of the block it belongs to, such as a joint; rates belong to the coordinates of
             their part
         """
         if static not in STATIC:
             raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
-        typical = positive(nominal, f"nominal of state '{name}'")
         owner = text_of(part, f"part of state '{name}'")
-        more = {"static": static, "nominal": typical, "labels": labels, "part": owner}
-        return self._memory(ContinuousState, name, initial, size, **more)
+        more = {"static": static, "labels": labels, "part": owner}
+        state = self._memory(ContinuousState, name, initial, size, **more)
+        memory = self._memories[name]
+        assert isinstance(memory, ContinuousState)  # just made
+        self._memories[name] = replace(memory, nominal=typical_sizes(nominal, memory.size, name))
+        return state
 
     def derivative(self, state: Array, expression: Any) -> None:
         """Give x' of a continuous state."""

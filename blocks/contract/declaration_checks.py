@@ -5,7 +5,7 @@ Complaints are `BlockError`; where a block is traced they get its path and the l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from blocks.arguments import is_number
@@ -77,3 +77,21 @@ def functions_of(name: str, **given: Callable[..., Any] | None) -> None:
     for what, value in given.items():
         if value is not None and not callable(value):
             raise BlockError(f"{what} of '{name}' is {shown(value)}, expected a function.", value=value)
+
+
+def typical_sizes(nominal: float | Sequence[float], size: int, name: str) -> float | tuple[float, ...]:
+    """The typical size of a state, or of each of its components.
+
+    Raises
+    ------
+    BlockError    a size that is not above 0, or another number of them than components
+    """
+    what = f"nominal of state '{name}'"
+    if not isinstance(nominal, list | tuple):
+        return positive(nominal, what)
+    if len(nominal) != size:
+        raise BlockError(
+            f"state '{name}': {len(nominal)} nominal sizes for {size} components.",
+            hint="Give one number, or one per component.",
+        )
+    return tuple(positive(each, what) for each in nominal)

@@ -186,14 +186,14 @@ class ContinuousState(StateMemory):
     """State of an ordinary differential equation; the expression is its derivative by time.
 
     static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
-    nominal : typical size, in its own unit
+    nominal : typical size, in its own unit; or that of each component
     part : the component of the block it belongs to, such as a joint
     correction : (size,) what brings the invariants back to zero
     """
 
     _: KW_ONLY
     static: str = "solve"
-    nominal: float = 1.0
+    nominal: float | tuple[float, ...] = 1.0
     part: str = ""
     correction: ca.SX | None = None
 

@@ -93,8 +93,8 @@ def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: 
     if under_way and moved.far:
         warn_user(
             f"{command.where}: at t={stage.time:g} s constraints were open{moves_in_words(moved.far)}, at "
-            "once and to the pose that Newton's method finds from there, maybe another one in other coordinates. "
-            "Bring the markers together first, as with a spring or a motion.",
+            "once and to the pose that Newton's method finds from there, maybe another one in other "
+            "coordinates. Bring the markers together first, as with a spring or a motion.",
             PlantWarning,
         )
     text = f"{element.tag} {element.id} {what}" + moves_in_words(moved.by)

@@ -392,7 +392,7 @@ class Assembler:
         ModelError    no motion goes on with the given rates
         """
         root = rates.root
-        W = self._triangle(q, self._flow).combinations()
+        W = self._triangle(q, self._flow)[0].combinations()
         (x,) = rates.branches.x
         found = branches(lambda x: self._second(q, root.rates(x))[0][self._kept], W, x, rates.free)
         if not found.x:
@@ -444,13 +444,12 @@ class Assembler:
             flow = self._flow
             if flow is not None:
                 flow = flow + stretch * rng.standard_normal(len(flow))
-            J = self._system(pose, flow)[2]
             if self.curved and not stretch:
                 self._refuse_unfelt(np.arange(self.closure.size), [(pose, flow)])
-            found = self._triangle(pose, flow)
+            found, J = self._triangle(pose, flow)
             first = first or found
             if best is None or found.rank > best.rank:
-                best, design = found, J[self._kept]
+                best, design = found, J
             if not len(best.repeated):
                 break
         assert best is not None and first is not None  # the first pose is closed
@@ -464,10 +463,11 @@ class Assembler:
             lost[int(self._kept[k])] = set(self._kept[others].tolist())
         return repetitions(self.closure, lost), best.rank, design, in_line
 
-    def _triangle(self, q: np.ndarray, flow: np.ndarray | None) -> Triangle:
-        """The conditions that count at q, in the mass metric."""
+    def _triangle(self, q: np.ndarray, flow: np.ndarray | None) -> tuple[Triangle, csr_array]:
+        """The conditions that count at q, in the mass metric, and J of these."""
         _, _, J, H = self._system(q, flow)
-        return Triangle(MassRoot(H).rows(J[self._kept]), self._natural_sizes(q, flow)[self._kept])
+        natural = self._natural_sizes(q, flow)[self._kept]
+        return Triangle(MassRoot(H).rows(J[self._kept]), natural), J[self._kept]
 
     def _way(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n,) random rates that the conditions leave free, about 1 rad or size of the mechanism each."""

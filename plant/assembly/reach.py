@@ -37,12 +37,26 @@ class Sizes:
 
         points : (3,) each, where constraints hold bodies
         """
-        links = mechanism.links
-        seats = [r for r, _ in mechanism.frames_at([link.q0 for link in links])]
+        seats = [link.seat[0] for link in mechanism.links]
         length = float(max((np.abs(r).max() for r in [*points, *seats]), default=1.0)) or 1.0
+        return cls.with_length(mechanism, length)
+
+    @classmethod
+    def with_length(cls, mechanism: Mechanism, length: float) -> Sizes:
+        """Sizes of a mechanism with a characteristic length."""
+        links = mechanism.links
         units = [unit for link in links for _, unit in link.joint.coordinates]
         coordinates = np.array([length if unit == LENGTH else 1.0 for unit in units])
         return cls(length, np.where(_turns(mechanism), 1.0, length), coordinates)
+
+
+def nominal_sizes(mechanism: Mechanism) -> Sizes:
+    """Typical sizes of coordinates and rates, which absolute tolerances of runs are multiplied by.
+
+    Rates : per second; those of mechanisms of an ordinary length are 1, so that tolerances are in its unit.
+    """
+    size = mechanism.description.size
+    return Sizes.with_length(mechanism, 1.0 if ORDINARY[0] <= size <= ORDINARY[1] else size)
 
 
 def travels(mechanism: Mechanism, q: Sequence[np.ndarray], points: Iterable[np.ndarray]) -> np.ndarray:
@@ -63,5 +77,13 @@ def _extent(points: Sequence[np.ndarray]) -> float:
 
 def _turns(mechanism: Mechanism) -> np.ndarray:
     """(n,) which rates turn a body."""
-    spaces = [np.array(link.joint.jcalc(ca.DM(link.q0))[1]) for link in mechanism.links]
-    return np.concatenate([np.zeros(0, dtype=bool), *[S[:3].any(axis=0) for S in spaces]])
+    return mechanism.derived.get("turns", lambda: _found_turns(mechanism))
+
+
+def _found_turns(mechanism: Mechanism) -> np.ndarray:
+    known: dict[object, np.ndarray] = {}  # by kind of joint
+    for link in mechanism.links:
+        if link.joint.kind not in known:
+            S = np.array(link.joint.jcalc(ca.DM(link.q0))[1])
+            known[link.joint.kind] = np.asarray(S[:3].any(axis=0))
+    return np.concatenate([np.zeros(0, dtype=bool), *[known[link.joint.kind] for link in mechanism.links]])

@@ -10,6 +10,7 @@ import casadi as ca
 
 from blocks.contract.block import Equations
 from blocks.contract.symbols import column
+from plant.assembly.reach import nominal_sizes
 from plant.description import Body, Share
 from plant.elements import Model, Reference_Variable
 from plant.equations.controls import Controls
@@ -100,23 +101,36 @@ def declare_states(
 
 def _coordinates(b: Equations, mechanism: Mechanism, states: StartStates) -> list[Any]:
     """Coordinates of each link's joint as states, None for joints without."""
+    sizes = mechanism.coordinates_by_link(nominal_sizes(mechanism).coordinates)
     return [
         b.continuous(
-            f"{link.name}.q", value, labels=[name for name, _ in link.joint.coordinates], part=link.name
+            f"{link.name}.q",
+            value,
+            nominal=size.tolist(),
+            labels=[name for name, _ in link.joint.coordinates],
+            part=link.name,
         )
         if link.joint.nq
         else None
-        for link, value in zip(mechanism.links, states.q, strict=True)
+        for link, value, size in zip(mechanism.links, states.q, sizes, strict=True)
     ]
 
 
 def _rates(b: Equations, mechanism: Mechanism, states: StartStates) -> list[Any]:
     """Rates of each link's joint as states, None for joints without."""
+    sizes = mechanism.rates_by_link(nominal_sizes(mechanism).rates)
     return [
-        b.continuous(f"{link.name}.qd", rate, static="zero", labels=link.joint.rates, part=link.name)
+        b.continuous(
+            f"{link.name}.qd",
+            rate,
+            static="zero",
+            nominal=size.tolist(),
+            labels=link.joint.rates,
+            part=link.name,
+        )
         if link.joint.nv
         else None
-        for link, rate in zip(mechanism.links, states.qd, strict=True)
+        for link, rate, size in zip(mechanism.links, states.qd, sizes, strict=True)
     ]
 
 

@@ -113,13 +113,13 @@ def _instants(system: System) -> Arrays:
 def _memories(system: System) -> Arrays:
     """Discrete states by rate, what is refreshed at accepted steps and starts, scales of the states."""
     starts, discrete = _grouped(system.discrete_places)
-    nominal = [s.memory.nominal for s in system.states.values() for _ in range(s.size)]
+    nominal = [np.full(s.size, s.memory.nominal, dtype=float) for s in system.states.values()]
     return {
         "discrete_start": starts,
         "discrete": discrete,
         "accepted": _integers(system.accepted[1]),
         "starting": _integers(system.starting[1]),
-        "nominal": np.array(nominal, dtype=float),
+        "nominal": np.concatenate([np.zeros(0), *nominal]),
         "rounding": np.array(system.rounding, dtype=float),
         "tolerance": np.array(system.tolerances, dtype=float),
     }

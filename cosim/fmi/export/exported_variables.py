@@ -245,7 +245,7 @@ class _Shown:
         """Continuous states, each followed by its derivative."""
         initial = "approx" if self.system.invariants.numel() else "exact"
         for name, state in self.system.states.items():
-            nominal = (float(state.memory.nominal),) * state.size
+            nominal = tuple(np.full(state.size, state.memory.nominal, dtype=float).tolist())
             x = self.make.add(name, "UNIT_STATE", state.index, "local", "continuous", initial,
                               nominal=nominal, start=self.context.x[state.index],
                               text=", ".join(filter(None, state.labels)))  # fmt: skip
