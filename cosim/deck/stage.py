@@ -31,7 +31,7 @@ from cosim.settings import RunSettings
 from cosim.simulation import Simulation
 from cosim.system import System
 from plant import Plant
-from plant.assembly.carry import Key, Moved, PoseAndTwist, carried, motions_of, moved_bodies
+from plant.assembly.carry import Key, MovedBodies, PoseAndTwist, carried, motions_of, moved_bodies
 from plant.elements import (
     Element,
     Model,
@@ -171,7 +171,7 @@ class Stage:
             jumpy=base.jumpy,
         )
 
-    def change(self, *elements: Element) -> Moved:
+    def change(self, *elements: Element) -> MovedBodies:
         """Change elements of the model; returns how far constraints moved the bodies.
 
         Before the first analysis it starts from its own design and initial velocities.
@@ -184,14 +184,14 @@ class Stage:
         self.base = self._base(self.model)
         return self.assemble(self._alone(self.base))
 
-    def assemble(self, plant: Plant | None = None, time: float | None = None) -> Moved:
+    def assemble(self, plant: Plant | None = None, time: float | None = None) -> MovedBodies:
         """Close all constraints of the plant, or of another in its place, at a time [s].
 
         Without a time it is under way: what motions start from is over.
 
         Returns
         -------
-        moved : Moved    how far bodies were moved
+        moved : MovedBodies    how far bodies were moved
         """
         t = self.time if time is None else time
         system, context, bodies = self.system, self.context, self._bodies()

@@ -119,7 +119,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedBodies:
     """Distances of bodies from their old poses, if they moved: "rod" [length], "rod (turned)" [rad].
 
     far : those of them that are no small correction
@@ -129,7 +129,9 @@ class Moved:
     far: dict[str, float]
 
 
-def moved_bodies(plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[Key, PoseAndTwist]) -> Moved:
+def moved_bodies(
+    plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[Key, PoseAndTwist]
+) -> MovedBodies:
     """How far bodies are from their old poses."""
     moved, far, size = {}, {}, plant.mechanism.description.size
     for link in plant.mechanism.links:
@@ -144,7 +146,7 @@ def moved_bodies(plant: Plant, before: Mapping[Key, PoseAndTwist], now: Mapping[
                 moved[what] = by
             if by > FAR * unit:
                 far[what] = by
-    return Moved(moved, far)
+    return MovedBodies(moved, far)
 
 
 def _coordinates(mechanism: Mechanism, bodies: Mapping[Key, PoseAndTwist]) -> list[np.ndarray]:
