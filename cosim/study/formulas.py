@@ -7,9 +7,8 @@
 
 A name has a dot: ``block.port``, ``sub/block.port``, ``block.port[i]``, ``block.port.label``; other names,
 and those inside subsystems called pi, e or t, stand in single quotes, their own quotes doubled:
-``'motor.''a b''.w'``. ``t`` is the time [s]. Powers are
-``^`` or ``**``. Windows are in seconds, or say their unit: ``always[0, 200 ms](...)``; ``inf`` or ``end`` is
-the end of the run.
+``'motor.''a b''.w'``. ``t`` is the time [s]. Powers are ``^`` or ``**``. Windows are in seconds, or say their
+unit: ``always[0, 200 ms](...)``; ``inf`` or ``end`` is the end of the run.
 """
 
 from __future__ import annotations

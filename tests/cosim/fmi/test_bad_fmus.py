@@ -187,6 +187,7 @@ BAD = {
         put("<fmiModelDescription", "<!DOCTYPE a [<!ENTITY b 'c'>]><fmiModelDescription"),
         "DOCTYPE",
     ),
+    "a line before it": (lambda t: "\n" + t, r"not well-formed: XML declaration .*line 2"),
     "another root": (put("fmiModelDescription", "modelDescription", 9), "begins with <modelDescription>"),
     "no version": (put('fmiVersion="2.0"', ""), "no fmiVersion"),
     "version 1.0": (put('fmiVersion="2.0"', 'fmiVersion="1.0"'), "FMI version 1.0"),

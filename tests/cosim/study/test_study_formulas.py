@@ -26,12 +26,14 @@ from cosim.study.study_schema import RequirementTable
         ("pi/b.y", math.pi / 2),
         ("max(a.y, b.y) - min(a.y, b.y)", 1.0),
         ("abs(-'odd name')", 7.0),
+        ("'m.''a b''.w' - '''q'''", 4.0),
         ("sub/c.y[1] + t", 5.5),
         ("hypot(a.y, 4) + atan2(0, 1)", 5.0),
     ],
 )
 def test_values(text, expected):
     known = {"a.y": 3.0, "b.y": 2.0, "odd name": 7.0, "sub/c.y[1]": 5.0, "t": 0.5}
+    known |= {"m.'a b'.w": 6.0, "'q'": 2.0}
     assert value(parsed(text), known.__getitem__) == pytest.approx(expected, rel=1e-15)
 
 
