@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import platform
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -110,6 +111,7 @@ class Simulation:
         self._hidden = [s.name for s in self._ranges.signals if s.name not in self._names]
         self._engine.start_log([*self._names, *self._hidden], None)
         self._given: list[tuple[Callable[[System, Context, str, Any], None], str, Any]] | None = []
+        self._free = threading.Lock()  # taken while it is advanced
         self._wall = WallTime(self.system, self._engine.instances)
         self._unchecked: list[str] = []  # parameters that were set since it went on last
 
@@ -143,7 +145,20 @@ class Simulation:
         Raises
         ------
         SimulationError     the run stopped before; ``error.result`` holds what was computed
+        PlantloopError      it is being advanced already, in another thread or by a function it calls
         """
+        if not self._free.acquire(blocking=False):
+            raise PlantloopError(
+                f"advance: this simulation of '{self.system.name}' is being advanced already, in another "
+                "thread or by a function that it calls.",
+                hint="Make a Simulation for each thread; they may be of one diagram.",
+            )
+        try:
+            self._advance(until, progress)
+        finally:
+            self._free.release()
+
+    def _advance(self, until: float, progress: Progress | bool | None) -> None:
         finite = is_number(until) and math.isfinite(until)
         end = max(self.system.snapped(float(until)), min(self.time, float(until))) if finite else math.nan
         if not end >= self.time:

@@ -204,13 +204,13 @@ def number(least: float = -math.inf, above: float = -math.inf, unit: str = "") -
     return check
 
 
-def integer(least: int) -> Check:
+def integer(least: int, most: int = MOST) -> Check:
     """A whole number."""
 
     def check(value: Any, place: FilePlace) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-            most = f" and at most {MOST}" if isinstance(value, int) and value > MOST else ""
-            raise Expected(f"a whole number of at least {least}{most}", _unquoted(value))
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            limit = f" and at most {most}" if isinstance(value, int) and value > most else ""
+            raise Expected(f"a whole number of at least {least}{limit}", _unquoted(value))
         return value
 
     return check

@@ -168,6 +168,9 @@ def _numeric(item: Any) -> bool:
     return isinstance(item, (int, float)) and not isinstance(item, bool) and math.isfinite(item)
 
 
+MOST_VALUES = 10**7  # in a range; each is a case
+
+
 def _range(value: dict[str, Any], place: FilePlace) -> tuple[float, ...]:
     from cosim.scenario.keys import check_known
 
@@ -177,7 +180,7 @@ def _range(value: dict[str, Any], place: FilePlace) -> tuple[float, ...]:
             place.add_problem(f"key '{name}' is missing: a range has from, to and count.")
             return ()
     begin, end = (place.at(n).read(value[n], number()) for n in ("from", "to"))
-    count = place.at("count").read(value["count"], integer(least=1))
+    count = place.at("count").read(value["count"], integer(least=1, most=MOST_VALUES))
     spacing = place.at("spacing").read(value.get("spacing", "linear"), one_of(SPACINGS))
     if None in (begin, end, count, spacing):
         return ()

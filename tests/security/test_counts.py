@@ -8,7 +8,7 @@ import pytest
 from blocks import Constant, Demux, Integrator, Mux, PythonFunction, Sine
 from blocks.contract.block import Block
 from blocks.errors import BlockError, PlantloopError, ScenarioError
-from cosim import simulate, simulate_many
+from cosim import Study, simulate, simulate_many
 from cosim.block_alone import system_alone
 from cosim.run import memory
 from cosim.scenario import load_scenario
@@ -140,3 +140,13 @@ def test_memory_is_that_of_the_container_or_the_machine_or_what_is_usual(tmp_pat
 
     monkeypatch.setattr(memory.os, "sysconf", silent)
     assert find() == 16 * 2**30
+
+
+@pytest.mark.parametrize("count", ["10_000_001", "1000000000", "9" * 18])
+def test_values_of_a_range(tmp_path, count):
+    (tmp_path / "s.toml").write_text(
+        '[blocks.s]\ntype = "Sine"\n[run]\nuntil = 1.0\n'
+        f'[sweep]\n"s.amplitude" = {{ from = 0.0, to = 1.0, count = {count} }}\n'
+    )
+    with pytest.raises(PlantloopError, match=r"s\.toml:6: .*count: got .* at most 10000000\."):
+        Study(tmp_path / "s.toml")

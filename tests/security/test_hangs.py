@@ -1,5 +1,7 @@
 """Nothing a setting, a number or an equation can ask for hangs a run: it ends by itself, or when told."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -237,3 +239,31 @@ def test_ctrl_c_ends_long_runs_at_once(engine, settings):
     with ctrl_c() as later:
         result = simulate(slow_loop(), 500.0, engine=engine, progress=lambda t: later(0.1), **settings)
     assert not result.complete and "interrupted" in result.message
+
+
+# --- several threads --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_simulation_is_advanced_once_at_a_time(engine):
+    """The native engine ran for ever where two threads were in it; here the second one comes from inside."""
+    sim = Simulation(chain(Sine(), UnitDelay(sample=0.1), Integrator()), engine=engine)
+    said = []
+
+    def again(t):
+        def second():
+            with pytest.raises(PlantloopError, match="is being advanced already") as caught:
+                sim.advance(2.0)
+            said.append(str(caught.value))
+
+        if not said:
+            second()
+            other = threading.Thread(target=second)
+            other.start()
+            other.join()
+
+    sim.advance(1.0, progress=again)
+    assert len(said) == 2 and sim.time == 1.0
+    sim.advance(2.0)
+    once = Simulation(chain(Sine(), UnitDelay(sample=0.1), Integrator()), engine=engine)
+    once.advance(1.0)
+    once.advance(2.0)
+    assert sim.snapshot().same(once.snapshot())
