@@ -37,9 +37,9 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    "alone", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven", "hears_rises",
-    "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "shares_equations", "start_only",
-    "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
+    "alone", "built_anew", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven",
+    "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "shares_equations",
+    "start_only", "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
@@ -71,7 +71,12 @@ class Block(metaclass=BlockType):
 
     @property
     def start_only(self) -> Mapping[str, str]:
-        """Other names that `with_value` takes before a run: name -> what to do where it is not built anew."""
+        """Names that look like parameters but cannot be set by a run: name -> what to do instead."""
+        return {}
+
+    @property
+    def built_anew(self) -> Mapping[str, str]:
+        """Other names that `with_value` takes: name -> what to do where nothing is built anew."""
         return {}
 
     @abc.abstractmethod

@@ -130,7 +130,7 @@ class DrivenBlock(Block):
     calls : fills in a structure of compiled code what to call of a unit, and returns what must live as long;
         None where it cannot be called without Python
     endings : all messages with which it may end the run, see `Reached`
-    given_before : see `Block.start_only`
+    given_before, given_anew : see `Block.start_only`, `Block.built_anew`
     inner_step : s; it makes steps of this size inside, so that it does not see shorter ones; 0: none is known
     stands_for : fields of the block in the diagram that it stands for
     """
@@ -146,6 +146,7 @@ class DrivenBlock(Block):
     sampled: bool = False
     endings: tuple[str, ...] = ()
     given_before: Mapping[str, str] = field(default_factory=dict)
+    given_anew: Mapping[str, str] = field(default_factory=dict)
     inner_step: float = 0.0
     stands_for: tuple[str, ...] = ()
 
@@ -158,6 +159,11 @@ class DrivenBlock(Block):
     def start_only(self) -> Mapping[str, str]:
         """See `Block.start_only`."""
         return self.given_before
+
+    @property
+    def built_anew(self) -> Mapping[str, str]:
+        """See `Block.built_anew`."""
+        return self.given_anew
 
     @property
     def n_inputs(self) -> int:

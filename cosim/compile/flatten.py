@@ -290,9 +290,10 @@ class _Writer:
         """Why some parameters cannot be changed, by name."""
         following = (self.v.following | self.masks.bound).items()
         early = {
-            f"{inst.path}.{name}": Unsettable("no run can change it", builds=True, cure=cure)
+            f"{inst.path}.{name}": Unsettable("no run can change it", builds=builds, cure=cure)
             for inst in self.placed.values()
-            for name, cure in inst.block.start_only.items()
+            for builds, names in ((False, inst.block.start_only), (True, inst.block.built_anew))
+            for name, cure in names.items()
         }
         return (
             early

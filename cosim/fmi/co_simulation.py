@@ -418,6 +418,7 @@ def driven_co_simulation(
         CoSimulationUnit.calls,
         endings=(setup.end_message,),
         given_before=setup.start_only,
+        given_anew=setup.built_anew,
         inner_step=setup.interface.fixed_internal_step or 0.0,
         stands_for=fields,
     )

@@ -350,8 +350,13 @@ class FMU(Block):
 
     @property
     def start_only(self) -> Mapping[str, str]:
-        """See `Block.start_only`: structural parameters, texts, bytes, and integers beyond 2^53."""
+        """See `Block.start_only`: other names of variables."""
         return self._setup.start_only
+
+    @property
+    def built_anew(self) -> Mapping[str, str]:
+        """See `Block.built_anew`: structural parameters, texts, bytes, and integers beyond 2^53."""
+        return self._setup.built_anew
 
     def value_names(self) -> list[str]:
         """See `Block.value_names`; start values of the FMU too: "motor.J"."""

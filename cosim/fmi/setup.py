@@ -89,15 +89,25 @@ class Setup:
         return {v: x for v, x in found.items() if v not in self.parameters and v.causality != "input"}
 
     @property
-    def start_only(self) -> dict[str, str]:
-        """Parameters of the FMU that a run cannot change, each with advice."""
+    def _untunable(self) -> list[Variable]:
         tunable = {v.name for v in self.parameters}
+        variables = self.description.variables.values()
+        named = (v for v in variables if v.causality in PARAMETERS and v.is_start_settable)
+        return [v for v in named if v.name not in tunable]
+
+    @property
+    def start_only(self) -> dict[str, str]:
+        """Other names of parameters, each with advice."""
+        aliases = (v for v in self._untunable if v.alias_of is not None)
+        return {v.name: f"It is another name of '{v.alias_of}'." for v in aliases}
+
+    @property
+    def built_anew(self) -> dict[str, str]:
+        """Parameters of the FMU that a run takes only where it is made anew, each with advice."""
         return {
-            v.name: f"It is another name of '{v.alias_of}'."
-            if v.alias_of is not None
-            else f"Give it where the FMU is named: FMU(..., start={{'{v.name}': ...}})."
-            for v in self.description.variables.values()
-            if v.causality in PARAMETERS and v.name not in tunable and v.is_start_settable
+            v.name: f"Give it where the FMU is named: FMU(..., start={{'{v.name}': ...}})."
+            for v in self._untunable
+            if v.alias_of is None
         }
 
     @property
