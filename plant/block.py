@@ -21,9 +21,9 @@ from blocks.contract.symbols import tracing
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
 from blocks.fact_sheet import FactSheet
-from plant.assembly.assemble import Assembly, assemble
+from plant.assembly.assemble import Assembly, assemble, start_of_tree
 from plant.assembly.closing import SingularMass
-from plant.assembly.initial_rates import Wish, initial_rates, wishes_of
+from plant.assembly.initial_rates import Wish, wishes_of
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
@@ -89,7 +89,7 @@ class Plant(Block):
                                             logged but no part of linear models
     mechanism : Mechanism        the spanning tree
     start, rates : tuples        coordinates and rates of every joint at the start
-    assembly : Assembly          how the constraints were closed at the start; None without constraints
+    assembly : Assembly          how the start was found, and what was chosen where the model leaves it open
     warnings : tuple of str      what was ignored or assumed
     jumpy : tuple of str         constraints that cannot follow an input, which needs a filter first
     held : place -> number       coordinates held while the start is assembled
@@ -226,7 +226,8 @@ class Plant(Block):
         written, massless = self.closing(), massless_links(mechanism)
         if written is None:
             refuse_massless(mechanism, massless)
-            return replace(self, start=self._given_start(), rates=initial_rates(mechanism))
+            tree = start_of_tree(mechanism, self.held)
+            return replace(self, start=tree.q, rates=tree.qd, assembly=tree)
         closure = written.closure
         assert closure is not None
 
@@ -247,13 +248,6 @@ class Plant(Block):
             jumpy=jumpy,
             begun=KeptStages(written),
         )
-
-    def _given_start(self) -> tuple[np.ndarray, ...]:
-        """Coordinates of the design, with those that are held at their values."""
-        q = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
-        for k, value in self.held.items():
-            q[k] = value
-        return tuple(self.mechanism.coordinates_by_link(q))
 
     def closing(self) -> FirstStages | None:
         """All constraints, written for assembly on scratch equations; None where there are none."""

@@ -27,7 +27,7 @@ def joints_of(mechanism: Mechanism) -> list[dict[str, Any]]:
 
 
 def facts_of_assembly(assembly: Assembly | None) -> dict[str, Any]:
-    """What closing the constraints at the start did; nothing where there are none."""
+    """What assembly did at the start."""
     return {
         "assembly": {} if assembly is None else dict(assembly.moved),
         "rates of least kinetic energy": {} if assembly is None else dict(assembly.chosen),

@@ -10,7 +10,7 @@ import numpy as np
 from blocks.contract.block import Equations
 from blocks.contract.user_lines import warn_user
 from plant.assembly.closing import NONE, Assembler
-from plant.assembly.initial_rates import Wish, mention_missed
+from plant.assembly.initial_rates import Wish, initial_rates, mention_missed
 from plant.assembly.start_rates import named_rates, singular_start
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.mechanism import Mechanism
@@ -87,6 +87,18 @@ def assemble(
         named_rates(mechanism, qd) if rates.free.shape[1] and np.any(qd) else {},
         singular,
     )
+
+
+def start_of_tree(mechanism: Mechanism, held: Mapping[int, float] = NONE) -> Assembly:
+    """The start of a mechanism without constraints: its design, with some coordinates held at values."""
+    q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])
+    q = q0.copy()
+    for k, value in held.items():
+        q[k] = value
+    by_link = tuple(mechanism.coordinates_by_link(q))
+    rates, some_open = initial_rates(mechanism, by_link if held else None)
+    chosen = named_rates(mechanism, np.concatenate(rates)) if some_open else {}
+    return Assembly(by_link, rates, None, moves(mechanism, q0, q), (), mechanism.dof, chosen)
 
 
 def _mention_moves(large: Mapping[str, float]) -> None:

@@ -69,8 +69,12 @@ def mention_missed(wishes: Sequence[Wish], rates: np.ndarray) -> None:
             )
 
 
-def initial_rates(mechanism: Mechanism) -> tuple[np.ndarray, ...]:
-    """Rate (nv,) of every joint at the design configuration.
+def initial_rates(
+    mechanism: Mechanism, q: Sequence[np.ndarray] | None = None
+) -> tuple[tuple[np.ndarray, ...], bool]:
+    """Rate (nv,) of every joint at coordinates q, at the design without; do given velocities leave some open?
+
+    q : one (nq,) per link
 
     Warns
     -----
@@ -78,23 +82,27 @@ def initial_rates(mechanism: Mechanism) -> tuple[np.ndarray, ...]:
     """
     starts = mechanism.rate_starts
     at = Start(mechanism, [link.q0 for link in mechanism.links], [link.seat for link in mechanism.links])
+    if q is not None:
+        at = Start(mechanism, list(q), mechanism.frames_at(q))
     wishes = _all_wishes(at, starts)
-    rates = np.zeros(starts[-1])
+    rates, decided = np.zeros(starts[-1]), starts[-1]
     if any(wish.value for wish in wishes):
-        rates = _least_energy(_mass_matrix(at, starts), *weighted(wishes))
+        rates, decided = _least_energy(_mass_matrix(at, starts), *weighted(wishes))
         rates[np.abs(rates) < 1e-15 * np.abs(rates).max(initial=0.0)] = 0.0
         mention_missed(wishes, rates)
-    return tuple(np.split(rates, starts[1:-1])) if len(mechanism.links) else ()
+    by_link = tuple(np.split(rates, starts[1:-1])) if len(mechanism.links) else ()
+    return by_link, bool(decided < starts[-1] and np.any(rates))
 
 
-def _least_energy(H: np.ndarray, A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Least-squares solution of A x = b with the least x^T H x."""
+def _least_energy(H: np.ndarray, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
+    """Least-squares solution of A x = b with the least x^T H x, and the rank of A."""
     if not len(H):
-        return np.zeros(0)  # nothing moves
+        return np.zeros(0), 0  # nothing moves
     values, vectors = np.linalg.eigh(H)
     floor = 1e-12 * max(values.max(), 1e-300)
     scaled = vectors / np.sqrt(np.maximum(values, floor))
-    return np.asarray(scaled @ np.linalg.lstsq(A @ scaled, b, rcond=1e-10)[0])
+    x, _, rank, _ = np.linalg.lstsq(A @ scaled, b, rcond=1e-10)
+    return np.asarray(scaled @ x), int(rank)
 
 
 def _all_wishes(at: Start, starts: np.ndarray) -> list[Wish]:

@@ -41,7 +41,8 @@ def read(path: Path, coordinates: str) -> Plant | None:
     except ModelError as error:
         assert coordinates == "absolute" and "inertia" in str(error)  # point masses on massless links
         return None
-    return plant if plant.assembly is not None and plant.assembly.closing.kept else None
+    closing = plant.assembly and plant.assembly.closing
+    return plant if closing is not None and closing.kept else None
 
 
 FREE = {"kinetic_energy", "kinetic_energy_aligned", "bead_on_catenary_off", "dzhanibekov"}  # loose bodies

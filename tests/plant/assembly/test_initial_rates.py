@@ -91,3 +91,46 @@ def test_a_turn_that_is_not_possible_is_told_beside_a_fast_travel_in_a_small_uni
     ]
     with pytest.warns(PlantWarning, match="w_ic_z=1 is not possible"):
         Plant.from_model(Model.build(model), coordinates=coordinates)
+
+
+def chain(coordinates: str, *given: tuple[str, float], **options) -> Plant:
+    """Two bars of 1 m and 1 kg in line along x, hip and knee about z; `given`: velocities of the outer."""
+    inertia = {"inertia_xx": 0.1, "inertia_yy": 0.1, "inertia_zz": 0.1}
+    model = [
+        Body_Rigid(id=1, isground=True),
+        Reference_Marker(id=10, body_id=1),
+        Body_Rigid(id=2, label="thigh", cg_id=20, mass=1, **inertia),
+        Body_Rigid(id=3, label="shank", cg_id=30, mass=1, **inertia, **dict(given)),
+        *[Reference_Marker(id=i, body_id=2, pos_x=x) for i, x in ((20, 0.5), (21, 0.0), (22, 1.0))],
+        *[Reference_Marker(id=i, body_id=3, pos_x=x) for i, x in ((30, 1.5), (31, 1.0))],
+        Constraint_Joint(id=1, label="hip", type="REVOLUTE", i_marker_id=21, j_marker_id=10),
+        Constraint_Joint(id=2, label="knee", type="REVOLUTE", i_marker_id=31, j_marker_id=22),
+    ]
+    return Plant.from_model(Model.build(model), coordinates=coordinates, **options)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (0.6, 0.2), (-1.1, 2.3)])
+def test_rates_that_are_left_open_are_of_the_pose_held_and_in_the_report(a, b, coordinates):
+    """v_ic_y = 2 of the shank at angles a and b of both bars: w = M^-1 J^T (J M^-1 J^T)^-1 2.
+
+    With joint coordinates they were those of the design pose, and the report called none open.
+    """
+    hold = {"hip.q": a, "knee.q": b - a}
+    if coordinates == "absolute":
+        hold = {"thigh.q[2]": a, "shank.q[2]": b}
+    plant = chain(coordinates, ("v_ic_y", 2.0), hold=hold if a else {})
+    J = np.array([np.cos(a), 0.5 * np.cos(b)])
+    M = np.array([[0.1 + 0.25 + 1.0, 0.5 * np.cos(b - a)], [0.5 * np.cos(b - a), 0.1 + 0.25]])
+    w = np.linalg.solve(M, J)
+    w *= 2.0 / (J @ w)
+    expected = {"hip.qd (angle rate)": w[0], "knee.qd (angle rate)": w[1] - w[0]}
+    if coordinates == "absolute":
+        expected = {"thigh.qd (angle rate)": w[0], "shank.qd (angle rate)": w[1], "shank.qd (v_y)": 2.0}
+    chosen = plant.info()["rates of least kinetic energy"]
+    assert {name: chosen[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("given", [(("v_ic_y", 0.0),), (("v_ic_x", 0.0), ("v_ic_y", 3.0), ("w_ic_z", 2.0))])
+def test_no_rates_are_reported_where_none_are_open(given, coordinates):
+    """All at rest, or hip and knee both turn at 2 and 0."""
+    assert chain(coordinates, *given).info()["rates of least kinetic energy"] == {}
