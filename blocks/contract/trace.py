@@ -328,10 +328,9 @@ class TraceCache:
     def _keep(self, block: Block, sizes: dict[str, int], guess: int | None, traced: Traced) -> None:
         roles = traced.roles
         known = {guess: sizes}
-        if not traced.guessed:  # no size was guessed, so it is what `guess=None` gives as well
-            known[None] = sizes
-        elif not traced.lenient and not traced.partial:  # likewise, when these sizes turn out right
-            known[None] = {i.name: i.size for i in traced.declared.inputs if i.inherits}
+        if not traced.lenient and not traced.partial:  # it is what `guess=None` gives as well
+            guessed_right = {i.name: i.size for i in traced.declared.inputs if i.inherits}
+            known[None] = guessed_right if traced.guessed else sizes
         with self._lock:
             others = self._roles.setdefault(type(block), [])
             if roles not in others:

@@ -107,6 +107,8 @@ def test_what_the_kinds_answer(declared):
     assert {m.name for m in declared.memories_of(Refreshed)} == {"s@sampled", "e", "branch"}
     assert [m.name for m in declared.memories_of(Refreshed) if m.external] == ["e"]
     assert [m.at_rest for m in declared.memories_of(Refreshed)] == [None, None, 1.0]
+    assert {m.reads.shape for m in declared.memories if not isinstance(m, Evolving)} <= {(0, 1), (1, 1)}
+    assert next(m for m in declared.memories if m.name == "m").reads.shape == (0, 1)
     without = {"e", "m", "r", "i"}
     assert {m.name for m in declared.memories_of(Evolving)} == set(KINDS) - without
 

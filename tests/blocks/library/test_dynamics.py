@@ -35,6 +35,7 @@ from blocks import (
     VariableTransportDelay,
     ZeroPoleGain,
 )
+from blocks.errors import WiringError
 from cosim import Diagram, linearize, simulate
 from tests.blocks.library.test_logic import fed, sampled
 
@@ -216,6 +217,15 @@ def test_robertson_as_a_dae(engine):
         [7.1582e-1, 9.1851e-6, 2.8416e-1],
     ]
     close(r["it.y"], published, rtol=2e-4)
+
+
+def test_a_dae_whose_function_gives_another_count_of_numbers_is_refused():
+    """Without an input, too: what was let pass while sizes were found was kept as found, x' = 0."""
+    for count in (1, 3):
+        d = Diagram("d")
+        d.add("it", DAE([[1, 0], [0, 0]], lambda t, x, u, n=count: [x[0]] * n, [1.0, 0.0], inputs=0))
+        with pytest.raises(WiringError, match=f"f gives {count} numbers, expected 2"):
+            d.system()
 
 
 @ENGINES

@@ -39,6 +39,7 @@ def test_a_sampled_loop_beside_a_shaft_that_turns_freely(tmp_path):
     assert np.abs(y - m.step[:, 1]).max() < 1e-12 and m.dt == 0.02
     assert np.allclose(np.sort_complex(m.poles), np.sort_complex(known.poles()))
     figure = m.plot(tmp_path / "loop.png")
+    assert tuple(figure.get_size_inches()) == (12, 6)
     labels = [axes.get_xlabel() for axes in figure.axes]
     assert {"frequency [rad/s]", "Re L", "time [s]", "poles of the closed loop, z, period 0.02 s"} <= set(
         labels

@@ -18,6 +18,7 @@ from blocks import (
     Gain,
     Integrator,
     Mux,
+    Saturation,
     Sine,
     Sqrt,
     StateSpace,
@@ -170,6 +171,19 @@ def test_a_structural_parameter_is_refused_on_the_way_and_taken_where_the_diagra
     assert len(m.with_parameters(Ts=0.5).system().rates) == 1
     assert str(m.with_parameters(Ts=0.5).system().rates[0].period) == "1/2"
     assert str(m.system().rates[0].period) == "1/10"
+
+
+@pytest.mark.parametrize("side", ["low", "high"])
+def test_a_number_at_its_limit_is_linked_from_the_side_that_is_allowed(side):
+    """No lower limit may be above the upper one, nor that below it: they are equal here."""
+    d = Diagram("limited")
+    limits = {"low": 1.0, "high": 1.0} | {side: d.parameter(side, 1.0)}
+    d.connect(d.add("c", Constant(0.0 if side == "low" else 3.0)), d.add("it", Saturation(**limits))["u"])
+    sim = Simulation(d, engine="reference")
+    sim.advance(0.1)
+    sim.set_parameter(side, 0.5 if side == "low" else 2.0)  # which a structural parameter would refuse
+    sim.advance(0.2)
+    assert sim.result()["it.y"][-1] == pytest.approx(0.5 if side == "low" else 2.0)
 
 
 def test_a_parameter_that_no_block_uses_is_refused_in_a_run():

@@ -1,10 +1,15 @@
 """An event lets holds behind its block start anew, and no others."""
 
+from types import SimpleNamespace
+
+import casadi as ca
 import numpy as np
 import pytest
 
 from blocks import Hold, Ramp, Relay, Sine
+from blocks.contract.rate import Ticks
 from cosim import Diagram, simulate
+from cosim.compile.restarted_holds import RestartedHolds
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
@@ -19,3 +24,26 @@ def test_holds_start_anew_at_events_in_front_of_them_alone(engine):
     assert [e.time for e in r.events] == pytest.approx([0.125])
     assert r["alone.y"][:, 0] == pytest.approx([0.122, 0.13, 0.14, 0.16])
     assert r["behind.y"][:, 0] == pytest.approx([0.122, 0.1, 0.1, 0.16])
+
+
+@pytest.mark.parametrize(("read", "anew"), [(2, [0]), (5, [1]), (8, [2]), (0, []), (3, []), (4, []), (6, [])])
+def test_the_count_of_each_rate_is_told_from_the_others(read, anew):
+    """Of a rate there are the time, a count, and the count since a restart, which alone matters."""
+    rates, symbols = [Ticks.of(f"1/{k}") for k in (2, 3, 5)], ca.SX.sym("ticks", 9)
+    declared = SimpleNamespace(
+        ticks=rates, tick_symbols=symbols, outputs=[SimpleNamespace(expression=symbols[read])]
+    )
+    hold = SimpleNamespace(declared=declared, new_values=ca.SX(0, 1))
+    plain = SimpleNamespace(
+        declared=SimpleNamespace(ticks=[], tick_symbols=ca.SX(0, 1), outputs=[]), new_values=ca.SX(0, 1)
+    )
+    placed = {
+        "front": SimpleNamespace(traced=plain, drivers=[None]),
+        "between": SimpleNamespace(traced=plain, drivers=[("front", "y")]),
+        "hold": SimpleNamespace(traced=hold, drivers=[("between", "y")]),
+        "behind": SimpleNamespace(traced=plain, drivers=[("hold", "y")]),
+    }
+    restarted = RestartedHolds(placed)
+    for path in ("front", "between", "hold"):
+        assert restarted.by(path) == [rates[k] for k in anew]
+    assert restarted.by("behind") == []

@@ -1,10 +1,11 @@
 """How much machine code is optimised: what `$CC` says, else what each file asks for."""
 
+import os
 import sys
 
 import pytest
 
-from cosim.engines.native.compiler import find
+from cosim.engines.native.compiler import _processors, find
 from cosim.engines.native.compiler_jobs import CompilerJobs
 
 
@@ -25,3 +26,10 @@ def test_a_compiler_has_a_session_of_its_own():
     """Ctrl-C in a terminal ends it by the runtime's own hand, with all it started."""
     asked = "import os, sys; sys.exit('alone' if os.getsid(0) == os.getpid() else 'with others')"
     assert CompilerJobs().run([sys.executable, "-c", asked]) == "alone"
+
+
+def test_processors_where_the_system_does_not_say_which_are_ours(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for known, used in ((4, 4), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
+        assert _processors() == used

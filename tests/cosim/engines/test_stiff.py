@@ -10,6 +10,7 @@ import pytest
 from blocks import Constant, Gain, Integrator, StateSpace, Sum
 from blocks.contract.block import Block, Equations
 from cosim import Diagram, simulate
+from cosim.engines.methods.stiff import linearised
 from tests.helpers.made import alone
 
 
@@ -130,3 +131,20 @@ def test_same_trajectory_as_the_explicit_method(solver):
     reference = simulate(one(VanDerPol(2.0)), 20.0, log_at=times, rtol=1e-12, atol=1e-14)["b.y"]
     found = simulate(one(VanDerPol(2.0)), 20.0, log_at=times, solver=solver, rtol=1e-8, atol=1e-10)["b.y"]
     assert np.abs(found - reference).max() < 2e-6
+
+
+def test_what_reaches_the_derivative_through_unknowns():
+    """x' = (z - x0, -x1), z = 2 x0 + 3 x1 + 5 t: rows (1, 3) and (0, -1), df/dt = (5, 0)."""
+
+    def equations(b):
+        x = b.continuous("x", [0.0, 0.0])
+        z = b.algebraic("z", 0.0)
+        b.residual(z - 2 * x[0] - 3 * x[1] - 5 * b.time)
+        b.derivative(x, [z[0] - x[0], -x[1]])
+
+    s = alone(equations).system()
+    function, plan = linearised(s)
+    assert (plan.column_start, plan.rows) == ([0, 1, 3], [0, 0, 1])
+    for direction, rate in (((1, 0, 0), (1, 0)), ((0, 1, 0), (3, -1)), ((0, 0, 1), (5, 0))):
+        found = function(0.5, [0.1, 0.2, *direction], s.h0, s.w0, s.p0)
+        assert np.array(found).ravel() == pytest.approx(rate)

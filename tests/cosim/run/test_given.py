@@ -75,6 +75,13 @@ def test_signals_to_perturb_are_names_in_any_list():
     d = drawn()
     (slot,) = d.system(perturb=["gain.y"]).perturbed.values()
     assert slot.size == 2
+    added = [0.0, 0.25]  # to what the port says, and nothing else
+    s = d.system(perturb=["gain.y"])
+    h = s.h0.copy()
+    h[s.inputs["u"].index], h[s.perturbed["gain.y"].index] = [1.0, 2.0], added
+    function = s.function("derivative", lambda: [s.derivative])
+    found = function(0.0, s.x0, h, s.w0, s.p0)
+    assert np.array(found).ravel() == pytest.approx([2.0, 6.25])
     assert d.system(perturb="gain.y") is d.system(perturb=("gain.y",))
     for wrong in ([3], [["gain.y"]]):
         with pytest.raises(PlantloopError, match="perturb contains .* expected names"):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from blocks import Constant, Integrator, UnitDelay
 from blocks.contract.block import Block
 from cosim import Diagram, Simulation, simulate
+from cosim.engines.engine import Logged
+from cosim.run.ranges import Ranges
 from cosim.run.watched import WatchedSignalWarning
+from cosim.system_parts import NamedRange, Signal
 
 
 @dataclass(frozen=True)
@@ -70,3 +74,25 @@ def test_a_run_that_is_cut_says_the_same():
     sim.advance(1.0)
     with pytest.warns(WatchedSignalWarning, match=r"'smooth': its input went to 2, .* \(first at t=1 s\)"):
         assert sim.result().signals == {}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "values", "first"),
+    [
+        (0.0, 1e3, [0.0, 1e3 + 5e-7, -5e-7], None),  # within rounding: 1e-9 of the range
+        (0.0, 1e3, [0.0, 1e3 + 5e-7, 1e3 + 2e-6], 2),
+        (1e6, 1e6 + 1.0, [1e6, 1e6 - 1e-6, 1e6], 1),  # of its width, not of its numbers
+        (1.0, 1.0, [1.0, 1.0, 1.5], 2),
+        (0.0, 1.0, [0.5, float("nan"), -0.5], 2),
+    ],
+)
+def test_how_much_is_beyond(low, high, values, first):
+    value = ca.SX.sym("value")
+    asked = NamedRange("it", value, low, high, "it", "nothing")
+    shown = Signal("it.y", value, (), None)
+    function = ca.Function("ranges", [ca.SX.sym("t"), ca.SX.sym("p", 0), value], [value])
+    logged = Logged(np.arange(3.0), {"it.y": np.array(values)[:, None]}, {})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WatchedSignalWarning)
+        Ranges((asked,), (shown,), function).warn(logged, np.zeros(0))
+    assert [f"first at t={first} s" in str(w.message) for w in caught] == [True] * (first is not None)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 
+import casadi as ca
 import pytest
 
 from plant import Plant, PlantWarning
+from plant.equations.jumps_in_place import SIDES
 from tests.helpers.decks import body, deck, joint, marker
 
 MASSES = (
@@ -51,3 +53,14 @@ def test_jumps(element, kind, text, said):
 )
 def test_what_goes_on_smoothly_enough(kind, text):
     assert told(MOTION, kind, text) == []
+
+
+def test_sides_of_switches():
+    """Each changes where its function jumps, and nowhere else."""
+    for name, arguments, side in [
+        ("IF", (-0.1, 5.0, 6.0, 7.0), -1), ("IF", (0.0, 5.0, 6.0, 7.0), 0), ("IF", (0.1, 5.0, 6.0, 7.0), 1),
+        ("SIGN", (-3.0, 2.0), 1.0), ("SIGN", (3.0, -2.0), -1.0),
+        ("MOD", (7.0, 2.0), 3.0), ("MOD", (5.9, 2.0), 2.0), ("AINT", (1.9,), 1.0), ("AINT", (2.0,), 2.0),
+        ("ANINT", (1.4,), 1.0), ("ANINT", (1.6,), 2.0),
+    ]:  # fmt: skip
+        assert float(SIDES[name](*(ca.SX(a) for a in arguments))) == side, (name, arguments)
