@@ -226,6 +226,15 @@ def test_a_dae_whose_function_gives_another_count_of_numbers_is_refused():
         d.add("it", DAE([[1, 0], [0, 0]], lambda t, x, u, n=count: [x[0]] * n, [1.0, 0.0], inputs=0))
         with pytest.raises(WiringError, match=f"f gives {count} numbers, expected 2"):
             d.system()
+    for count in (2, 3):  # as many as a signal of a size that is found has
+        d = Diagram("d")
+        it = d.add("it", DAE([[1, 0], [0, 0]], lambda t, x, u: u - x[0], [1.0, 0.0]))
+        d.connect(d.add("c", Constant([0.0] * count)), it["u"])
+        if count == 2:
+            assert len(d.system().w0) == 1
+        else:
+            with pytest.raises(WiringError, match="f gives 3 numbers, expected 2"):
+                d.system()
 
 
 @ENGINES
