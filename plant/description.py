@@ -38,6 +38,7 @@ Naming = tuple[str | None, str, int]
 """Label, kind and number a state's name is made from: see `plant.names.unique_names`."""
 
 GROUND_KEY = "ground"
+ROUNDING = 1e-15, 1e-12  # a length below this, and this part of the distance from the origin, is no size
 ORTHONORMAL = 1e-9  # |A^T A - 1| that counts as rounding in frames given as arrays
 GLOBAL: Frame = (np.zeros(3), np.eye(3))
 
@@ -207,10 +208,17 @@ class Description:
 
     @property
     def size(self) -> float:
-        """Largest distance of a joint or a centre of mass from the origin [length]; 1 where all are in it."""
+        """How large the mechanism is [length].
+
+        The longest side of the box around its joints and centres of mass, or the largest radius of gyration
+        where that is more; 1 where nothing but rounding is left.
+        """
         frames = [end[1] for joint in self.joints for end in (joint.I, joint.J)]
         frames += [body.centre for body in self.bodies if body.centre is not None]
-        return float(max((np.abs(r).max() for r, _ in frames), default=1.0)) or 1.0
+        places = np.array([r for r, _ in frames]).reshape(-1, 3)
+        box = np.ptp(places, axis=0).max() if frames else 0.0
+        size = max([box, *map(_gyration, self.bodies)])
+        return float(size) if size > ROUNDING[0] + ROUNDING[1] * np.abs(places).max(initial=0.0) else 1.0
 
     def __reduce__(self) -> tuple[Any, ...]:
         # read-only mappings cannot be pickled; plain ones can, and are wrapped again
@@ -225,6 +233,13 @@ class Description:
             self.forces,
         )
         return _restored, parts
+
+
+def _gyration(body: Body) -> float:
+    """Largest radius of gyration of a body about where its tensors are taken [length]; 0 without a mass."""
+    mass = sum(share.value for share in body.shares if share.tensor is None)
+    moments = [np.abs(share.value * share.tensor).max() for share in body.shares if share.tensor is not None]
+    return float(np.sqrt(max(moments) / mass)) if moments and mass > 0.0 else 0.0
 
 
 def _restored(*parts: Any) -> Description:
