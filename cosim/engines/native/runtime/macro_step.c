@@ -2,6 +2,8 @@
 
 #include "curves.h"
 #include "exchange.h"
+#include "fmu_values.h"
+#include "held_step.h"
 #include "instants.h"
 #include "iterated.h"
 #include "units.h"

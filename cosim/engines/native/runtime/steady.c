@@ -2,11 +2,12 @@
 
 #include "curves.h"
 #include "exchange.h"
+#include "fmu_values.h"
+#include "held_step.h"
 #include "instants.h"
 #include "log.h"
 #include "macro_step.h"
 #include "rollback.h"
-#include "units.h"
 
 #include <math.h>
 

@@ -1,5 +1,9 @@
 #include "units.h"
 
+#include "curves.h"
+#include "fmu_values.h"
+#include "held_step.h"
+
 typedef int (*derivatives_2)(void *c, const uint32_t *vr, size_t n, const int *orders, const double *values);
 
 static int any(const double *v, int n)
