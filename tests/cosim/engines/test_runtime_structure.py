@@ -76,9 +76,7 @@ def test_a_file_sees_the_header_of_what_it_calls(stem):
             in_interface = re.search(rf"\b{name}\(", code(INTERFACE)) is not None
             assert f"{other}.h" in seen or in_interface, f"{stem}.c calls {name} of {other}.c"
     for header in seen - {INTERFACE, f"{stem}.h"}:
-        assert used(stem) & (names(code(header)) - names(code(INTERFACE))), (
-            f"{stem}.c does not need {header}"
-        )
+        assert used(stem) & (names(code(header)) - names(code(INTERFACE))), f"{stem}.c does not need {header}"
 
 
 def test_no_file_waits_for_one_that_waits_for_it():

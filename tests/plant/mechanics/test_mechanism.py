@@ -1,7 +1,9 @@
 """Poses of frames in each other."""
 
 import numpy as np
+import pytest
 
+from plant.description import GROUND_KEY, Connection, Description, frame, rigid_body
 from plant.mechanics.mechanism import in_frame
 
 
@@ -18,3 +20,26 @@ def test_rounding_of_where_a_frame_is_becomes_zero():
         zeros += (r[1:] == 0.0).sum()
         np.testing.assert_array_equal(A, np.eye(3))
     assert zeros > 80  # of 100
+
+
+@pytest.mark.parametrize(
+    ("joints", "bodies", "size"),
+    [
+        ([(1e5, 0, 0)], [(1e5 + 0.5, 0, 0)], 0.5),  # far from the origin: not 1e5
+        ([(0, 0, 0)], [(0, -3e-9, 0)], 3e-9),
+        ([(0, 0, 0)], [(1e-17, 0, 0)], 1.0),  # rounding
+        ([(0.1, 0, 0)], [(0.1 + 1e-17, 0, 0)], 1.0),
+    ],
+)
+def test_size_is_that_of_the_box_around_its_points(joints, bodies, size):
+    masses = [rigid_body(k, 2.0, centre=centre) for k, centre in enumerate(bodies)]
+    ties = [
+        Connection("SPHERICAL", (GROUND_KEY, frame(at)), (k, frame(at)), key=k) for k, at in enumerate(joints)
+    ]
+    assert Description.build(masses, ties).size == pytest.approx(size, rel=1e-10)
+
+
+def test_size_of_a_body_in_one_place_is_its_radius_of_gyration():
+    wheel = rigid_body("wheel", 2.0, centre=(0, 0, 0), tensor=np.diag([0.25, 0.25, 0.5]))
+    axle = Connection("REVOLUTE", (GROUND_KEY, frame((1e-7, 0, 0))), ("wheel", frame((0, 0, 0))), key=1)
+    assert Description.build([wheel], [axle]).size == pytest.approx(0.5)
