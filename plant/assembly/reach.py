@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from plant.description import ROUNDING
 from plant.mechanics.joints import LENGTH
 from plant.mechanics.mechanism import Mechanism
 
@@ -38,8 +39,8 @@ class Sizes:
         points : (3,) each, where constraints hold bodies
         """
         seats = [link.seat[0] for link in mechanism.links]
-        length = float(max((np.abs(r).max() for r in [*points, *seats]), default=1.0)) or 1.0
-        return cls.with_length(mechanism, length)
+        length = float(max((np.abs(r).max() for r in [*points, *seats]), default=1.0))
+        return cls.with_length(mechanism, length if length > ROUNDING[0] else 1.0)
 
     @classmethod
     def with_length(cls, mechanism: Mechanism, length: float) -> Sizes:

@@ -12,9 +12,7 @@ from cosim.engines.native import bindings as b
 from cosim.engines.native.build import Compiled
 
 SAMPLES = 32 * 2**20  # bytes; samples at ticks of one rate, which grow with the run and not with the log
-ROWS = (
-    4 * 2**20
-)  # bytes; buffers grow up to this, for which NumPy asks for large pages; then they are used again
+ROWS = 4 * 2**20  # bytes; buffers grow up to this, for which NumPy asks for large pages
 
 
 def _most_rows(width: int) -> int:
