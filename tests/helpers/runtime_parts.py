@@ -16,6 +16,7 @@ import pytest
 from cffi import FFI
 
 from cosim.engines.native import bindings, compiler
+from tests.helpers.users_compiler import users_compiler
 
 FLAGS = ["-std=c99", "-fPIC", "-shared", "-O0", "-ffp-contract=off"]
 BOUNDS = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]
@@ -29,7 +30,9 @@ def parts(folder: Path, texts: Mapping[str, str], declarations: str) -> tuple[FF
     if not sys.platform.startswith("linux"):
         pytest.skip("what no test calls is left undefined, which linkers elsewhere refuse")
     try:
-        command = compiler.find().command
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CC", users_compiler())
+            command = compiler.find().command
     except compiler.CompilerError as missing:
         pytest.skip(f"no C compiler: {missing}")
     files = []

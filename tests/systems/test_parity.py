@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import warnings
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from tests.helpers.cases import MODELS, build, case_ids, expected
 from tests.helpers.loops import n_four_bar
 from tests.helpers.plants import DATA
 from tests.helpers.runs import build as wired
+from tests.helpers.users_compiler import users_compiler
 from tests.systems.test_bouncing_ball import ball
 from tests.systems.test_cosim_two_mass import two_mass
 from tests.systems.test_cruise_control import cruise
@@ -59,9 +59,8 @@ def close(reference: Result, native: Result) -> None:
 
 @pytest.fixture(autouse=True)
 def optimised_as_for_users(monkeypatch):
-    """Whatever level $CC says for the other tests."""
-    words = os.environ.get("CC", "").split()
-    monkeypatch.setenv("CC", " ".join(w for w in words if not w.startswith("-O")))
+    """Whatever $CC says for the other tests."""
+    monkeypatch.setenv("CC", users_compiler())
 
 
 # --- examples ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from fmpy.simulation import instantiate_fmu
 from cosim import export_fmu
 from tests.helpers.exported import ball, first, guard
 from tests.helpers.opened_fmu import Opened
+from tests.helpers.users_compiler import users_compiler
 
 NUMBERS = {"2.0": 44, "3.0": 75}
 
@@ -88,7 +89,8 @@ def test_a_stop_event_ends_the_simulation_cleanly(tmp_path):
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
-def test_all_functions_of_the_standard_are_exported_and_nothing_else(version, tmp_path):
+def test_all_functions_of_the_standard_are_exported_and_nothing_else(version, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", users_compiler())
     path = export_fmu(ball(), tmp_path / "ball.fmu", version=version)
     with zipfile.ZipFile(path) as archive:
         (name,) = [n for n in archive.namelist() if n.startswith("binaries/") and n.endswith(("so", "dylib"))]

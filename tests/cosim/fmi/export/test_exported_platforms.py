@@ -18,6 +18,7 @@ from cosim.fmi.export.binaries import PLATFORMS
 from tests.helpers.binary_symbols import CROSS, read
 from tests.helpers.exported import first, pendulum
 from tests.helpers.opened_fmu import Opened
+from tests.helpers.users_compiler import users_compiler
 
 NUMBERS = {"2.0": 44, "3.0": 75}
 SYSTEM = ("libm.so", "libc.so", "KERNEL32.dll", "api-ms-win-crt", "libSystem", "ld-linux")
@@ -93,7 +94,8 @@ def test_binaries_run_where_they_are_for(platform, tmp_path):
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
-def test_this_machine(version, tmp_path):
+def test_this_machine(version, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", users_compiler())
     path = export_fmu(first(), tmp_path / "first.fmu", version=version)
     with zipfile.ZipFile(path) as archive:
         (name,) = [n for n in archive.namelist() if n.startswith("binaries/")]
