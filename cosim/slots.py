@@ -117,7 +117,7 @@ class ParameterSlot(Slot):
 
 @dataclass(frozen=True)
 class TickSlot(Slot):
-    """Of one rate: the time of the last tick, the number of ticks, and the number since holds restarted."""
+    """Of one rate: the time of the last tick, the number of ticks, and those since holds restarted."""
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ from cosim.system_parts import (
     Samples,
     Signal,
     SystemEvent,
+    TickPlaces,
     Unsettable,
 )
 from cosim.time_grid import grid_of
@@ -74,8 +75,7 @@ class System:
     perturbed: Mapping[str, Slot]  # those of the inputs that are added to a signal
     histories: tuple[Samples, ...]
     rates: tuple[Ticks, ...]
-    # per rate, places in h of (time, count, count since restart)
-    tick_slots: tuple[tuple[int, int, int], ...]
+    tick_slots: tuple[TickPlaces, ...]  # per rate
     schedule: tuple[Segment, ...]
     signals: Mapping[str, Signal]
     # what a run logs by default: the signals, and states of blocks that declare `log_states`

@@ -96,6 +96,19 @@ class Draw:
 
 
 @dataclass(frozen=True)
+class TickPlaces:
+    """Places in h of what is counted of one rate.
+
+    time : of its last tick; count : ticks so far
+    since : samples since holds started anew, one count for all holds that the same events start anew
+    """
+
+    time: int
+    count: int
+    since: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Samples:
     """Places in h of the samples an extrapolating hold goes through, and of the count that restarts them."""
 

@@ -168,9 +168,9 @@ class PeriodWalk:
         c, t = self.context, self._start + float(period.instants[k])
         c.t = t
         for r in period.rates[k]:
-            time_place, count_place, fresh_place = self.system.tick_slots[r]
-            c.h[time_place] = t
-            c.h[[count_place, fresh_place]] = TICKS_DONE
+            places = self.system.tick_slots[r]
+            c.h[places.time] = t
+            c.h[[places.count, *places.since]] = TICKS_DONE
         tangent.bring_to_rest()
 
     def _stand(self, tangent: Tangent) -> None:
@@ -201,10 +201,10 @@ class PeriodWalk:
         """Go to just before the period: every rate has ticked for the last time in the previous one."""
         c = self.context
         c.t = self._start
-        for r, (time_place, count_place, fresh_place) in enumerate(self.system.tick_slots):
+        for r, places in enumerate(self.system.tick_slots):
             last = max(t for k, t in enumerate(self.base.instants) if r in self.base.rates[k])
-            c.h[time_place] = self._start + float(last - self.base.length)
-            c.h[[count_place, fresh_place]] = TICKS_DONE
+            c.h[places.time] = self._start + float(last - self.base.length)
+            c.h[[places.count, *places.since]] = TICKS_DONE
 
     def _close(self, tangent: Tangent) -> None:
         """Close an opened signal: its replacement has the value of the signal."""

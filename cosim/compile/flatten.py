@@ -35,7 +35,6 @@ from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import insert_holds
-from cosim.compile.restarted_holds import RestartedHolds
 from cosim.compile.schedule import build_schedule
 from cosim.compile.shown_signals import ShownSignals
 from cosim.compile.signal_nodes import SignalNode
@@ -275,12 +274,11 @@ class _Writer:
         return tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in own))
 
     def _histories(self) -> tuple[Samples, ...]:
-        slots = self.v.tick_slots()
         return tuple(
             Samples(
                 self.v.h.slots[f"{inst.path}.{history.newest}"].index,
                 tuple(self.v.h.slots[f"{inst.path}.{name}"].index for name in history.older),
-                slots[self.v.rate_index[history.ticks]][2],
+                self.v.count_read(inst.path, history.ticks),
             )
             for inst in self.placed.values()
             for history in inst.traced.declared.histories
@@ -379,11 +377,8 @@ class _Writer:
         )
 
     def _events(self, between: Expressions) -> Iterator[SystemEvent]:
-        restarted = RestartedHolds(self.placed)
-        slots = self.v.tick_slots()
         for inst in self.placed.values():
-            rates = restarted.by(inst.path) if inst.traced.declared.events else ()
-            counts = tuple(slots[self.v.rate_index[ticks]][2] for ticks in rates)
+            counts = self.v.restarted_by(inst.path) if inst.traced.declared.events else ()
             for k, event in enumerate(inst.traced.declared.events):
                 crossing = between.of(inst.path, f"crossing{k}", event.crossing)
                 resets, names, discrete = [], [], [np.zeros(0, dtype=int)]

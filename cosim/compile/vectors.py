@@ -16,10 +16,11 @@ from blocks.errors import WiringError, near_miss
 from cosim.compile.additions import Additions, moved_parameters
 from cosim.compile.masks import Masks, Root, named, symbolic
 from cosim.compile.placed_block import PlacedBlock
+from cosim.compile.restarted_holds import RestartedHolds
 from cosim.compile.units import WireUnits
 from cosim.slots import AddedSlot, MemorySlot, ParameterSlot, Slot, Sought, TickSlot
 from cosim.system import stack
-from cosim.system_parts import FollowingStart
+from cosim.system_parts import FollowingStart, TickPlaces
 
 S = TypeVar("S", bound=Slot)
 
@@ -82,12 +83,12 @@ class Vectors:
             for m in inst.memories(AlgebraicUnknown)
             for _ in range(m.size)
         ]
+        self.restarted = RestartedHolds(placed)
         self.tick_symbols = [self._tick(k, ticks) for k, ticks in enumerate(self.rates)]
         self.perturbed = {name: self._perturb(name) for name in perturb}  # last: the other places stay
         self.opened = frozenset(port for name in opened for port in self._openable(name))
         for inst in placed.values():
-            used = [self.tick_symbols[self.rate_index[t]] for t in inst.traced.declared.ticks]
-            inst.ticks = stack(used)
+            inst.ticks = stack([self._ticks_of(inst.path, t) for t in inst.traced.declared.ticks])
 
     def _memories(self, inst: PlacedBlock) -> None:
         for m in inst.traced.declared.memories:
@@ -198,20 +199,32 @@ class Vectors:
         return ports
 
     def _tick(self, k: int, ticks: Ticks) -> ca.SX:
-        symbol = ca.SX.sym(f"tick{k}", 3)
-        start = np.array([float(ticks.offset), 0.0, 0.0])
+        symbol = ca.SX.sym(f"tick{k}", 2 + self.restarted.counts(ticks))
+        start = np.zeros(symbol.numel())
+        start[0] = float(ticks.offset)
         self.h.add(TickSlot, f"tick {ticks} #{k}", symbol, start)
         return symbol
+
+    def _ticks_of(self, path: str, ticks: Ticks) -> ca.SX:
+        """Time, count and count since a restart, as the block at a path reads them."""
+        symbol = self.tick_symbols[self.rate_index[ticks]]
+        return ca.vertcat(symbol[:2], symbol[2 + self.restarted.read(path, ticks)])
 
     def move_parameters(self, added: Additions) -> None:
         """Put what becomes of parameters during the run in their place."""
         symbols = dict(zip(self.p.slots, self.p.symbols, strict=True))
         moved_parameters(self.placed, symbols, added, self.t)
 
-    def tick_slots(self) -> tuple[tuple[int, int, int], ...]:
-        """Places in h of every rate's last tick time, counter and the counter's twin."""
-        return tuple(
-            (int(s.index[0]), int(s.index[1]), int(s.index[2]))
-            for s in self.h.slots.values()
-            if isinstance(s, TickSlot)
-        )
+    def tick_slots(self) -> tuple[TickPlaces, ...]:
+        """Places in h of what is counted of every rate."""
+        places = [s.index.tolist() for s in self.h.slots.values() if isinstance(s, TickSlot)]
+        return tuple(TickPlaces(time, count, tuple(since)) for time, count, *since in places)
+
+    def restarted_by(self, path: str) -> tuple[int, ...]:
+        """Places in h of the counts of samples that the events of a block start anew."""
+        slots = self.tick_slots()
+        return tuple(slots[self.rate_index[ticks]].since[k] for ticks, k in self.restarted.by(path))
+
+    def count_read(self, path: str, ticks: Ticks) -> int:
+        """Place in h of the count of samples that a block reads."""
+        return self.tick_slots()[self.rate_index[ticks]].since[self.restarted.read(path, ticks)]

@@ -156,8 +156,10 @@ def _tick(s: System, h: ca.SX, t: ca.SX, p: ca.SX, inputs: dict[str, ca.SX]) -> 
     now = ca.SX(h)
     for name, value in inputs.items():
         now[s.inputs[name].index.tolist()] = value
-    for time, count, fresh in s.tick_slots:
-        now[time], now[count], now[fresh] = t, now[count] + 1.0, now[fresh] + 1.0
+    for places in s.tick_slots:
+        now[places.time] = t
+        for place in (places.count, *places.since):
+            now[place] = now[place] + 1.0
 
     def at(expression: ca.SX, held: ca.SX) -> ca.SX:
         function = ca.Function("f", [s.t, s.x, s.h, s.w, s.p], [ca.densify(expression)])

@@ -78,13 +78,14 @@ def _grouped(groups: Iterable[Iterable[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 def _rates(system: System) -> Arrays:
     """Ticks are whole multiples of 1/grid s; `*_place` are places in h."""
-    times, counts, fresh = zip(*system.tick_slots, strict=True) if system.tick_slots else ((), (), ())
+    since_starts, since = _grouped(places.since for places in system.tick_slots)
     return {
         "first": np.array([int(r.offset * system.grid) for r in system.rates], dtype=np.int64),
         "period": np.array([int(r.period * system.grid) for r in system.rates], dtype=np.int64),
-        "time_place": _integers(times),
-        "count_place": _integers(counts),
-        "fresh_place": _integers(fresh),
+        "time_place": _integers(places.time for places in system.tick_slots),
+        "count_place": _integers(places.count for places in system.tick_slots),
+        "since_start": since_starts,
+        "since": since,
     }
 
 

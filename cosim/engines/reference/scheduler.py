@@ -81,11 +81,11 @@ class Scheduler:
         """One instant at which the rates `due` hit."""
         c = self.context
         for k in due:  # 2. next becomes current
-            time_place, count_place, fresh_place = self.system.tick_slots[k]
+            places = self.system.tick_slots[k]
             c.ticks[k] += 1
-            c.h[time_place] = t
-            c.h[count_place] = c.ticks[k]
-            c.h[fresh_place] += 1
+            c.h[places.time] = t
+            c.h[places.count] = c.ticks[k]
+            c.h[list(places.since)] += 1
             c.h[self._discrete[k]] = c.next[self._discrete[k]]
         self._draw(due)
         hits = set(due)

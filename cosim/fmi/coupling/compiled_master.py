@@ -368,7 +368,8 @@ def _only_counts(coupled: CoupledSystem) -> bool:
     """Whether idle blocks of ours only count ticks at the points of all units, read by no unit."""
     system, units = coupled.system, [u.block.ticks for u in coupled.units]
     rates = {(rate.offset, rate.period) for rate in [*system.rates, *units]}
-    counts = [np.array(place, int) for place in zip(*system.tick_slots, strict=True)]
+    places = [(place.time, place.count, *place.since) for place in system.tick_slots]
+    counts = [np.array(place, int) for place in places]
     return len(rates) == 1 and not (system.schedule or system.draws or coupled.follows(counts).any())
 
 

@@ -112,10 +112,10 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
 
     if start and s.starting[0].numel():
         held[s.starting[1]] = now(s.starting[0])
-    for rate, slots in enumerate(s.tick_slots):
+    for rate, ticks in enumerate(s.tick_slots):
         if not start or s.rates[rate].offset == 0:
-            held[list(slots)] = 0
-            held[slots[0], 0] = 1
+            held[[ticks.time, ticks.count, *ticks.since]] = 0
+            held[ticks.time, 0] = 1
     for segment in s.schedule:
         if segment.writes_next or not len(segment.writes) or not _due(s, segment, start):
             continue

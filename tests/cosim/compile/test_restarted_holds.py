@@ -18,11 +18,13 @@ def test_holds_start_anew_at_events_in_front_of_them_alone(engine):
     d = Diagram("d")
     u, wave = d.add("u", Ramp()), d.add("wave", Sine(frequency=np.pi / 0.25, phase=-0.5 * np.pi))
     relay = wave >> d.add("relay", Relay(0.0, -2.0))  # sin is above 0 from 0.125 on
-    u >> d.add("alone", Hold(1, sample=0.04))
+    u >> d.add("alone", Hold(1, sample=0.05))
+    u >> d.add("quicker", Hold(1, sample=0.04))
     (u + 0.0 * relay) >> d.add("behind", Hold(1, sample=0.05))
     r = simulate(d, until=0.2, log_at=[0.122, 0.13, 0.14, 0.16], engine=engine)
     assert [e.time for e in r.events] == pytest.approx([0.125])
     assert r["alone.y"][:, 0] == pytest.approx([0.122, 0.13, 0.14, 0.16])
+    assert r["quicker.y"][:, 0] == pytest.approx([0.122, 0.13, 0.14, 0.16])
     assert r["behind.y"][:, 0] == pytest.approx([0.122, 0.1, 0.1, 0.16])
 
 
@@ -31,19 +33,26 @@ def test_the_count_of_each_rate_is_told_from_the_others(read, anew):
     """Of a rate there are the time, a count, and the count since a restart, which alone matters."""
     rates, symbols = [Ticks.of(f"1/{k}") for k in (2, 3, 5)], ca.SX.sym("ticks", 9)
     declared = SimpleNamespace(
-        ticks=rates, tick_symbols=symbols, outputs=[SimpleNamespace(expression=symbols[read])]
+        ticks=rates, tick_symbols=symbols, outputs=[SimpleNamespace(expression=symbols[read])], events=[]
     )
     hold = SimpleNamespace(declared=declared, new_values=ca.SX(0, 1))
-    plain = SimpleNamespace(
-        declared=SimpleNamespace(ticks=[], tick_symbols=ca.SX(0, 1), outputs=[]), new_values=ca.SX(0, 1)
+    switching = SimpleNamespace(
+        declared=SimpleNamespace(ticks=[], tick_symbols=ca.SX(0, 1), outputs=[], events=["its own"]),
+        new_values=ca.SX(0, 1),
     )
     placed = {
-        "front": SimpleNamespace(traced=plain, drivers=[None]),
-        "between": SimpleNamespace(traced=plain, drivers=[("front", "y")]),
+        "front": SimpleNamespace(traced=switching, drivers=[None]),
+        "between": SimpleNamespace(traced=switching, drivers=[("front", "y")]),
         "hold": SimpleNamespace(traced=hold, drivers=[("between", "y")]),
-        "behind": SimpleNamespace(traced=plain, drivers=[("hold", "y")]),
+        "alike": SimpleNamespace(traced=hold, drivers=[("between", "y")]),
+        "alone": SimpleNamespace(traced=hold, drivers=[None]),
+        "behind": SimpleNamespace(traced=switching, drivers=[("hold", "y")]),
     }
     restarted = RestartedHolds(placed)
-    for path in ("front", "between", "hold"):
-        assert restarted.by(path) == [rates[k] for k in anew]
-    assert restarted.by("behind") == []
+    for path in ("front", "between"):
+        assert restarted.by(path) == [(rates[k], 0) for k in anew]
+    assert restarted.by("behind") == restarted.by("alone") == []
+    for k, ticks in enumerate(rates):
+        assert restarted.counts(ticks) == (2 if k in anew else 1)
+        read = {path: restarted.read(path, ticks) for path in placed}
+        assert read == {path: int(path == "alone" and k in anew) for path in placed}

@@ -19,7 +19,7 @@ PL_INLINE void pl_count_tick(pl_run *r, int i, double t)
     c->ticks[i]++;
     c->h[s->time_place[i]] = t;
     c->h[s->count_place[i]] = (double)c->ticks[i];
-    c->h[s->fresh_place[i]] += 1;
+    for (int j = s->since_start[i]; j < s->since_start[i + 1]; j++) c->h[s->since[j]] += 1;
 }
 /* Time of the next listed instant or jump out of a delay, or infinity: what stops a run beside its rates. */
 double pl_next_listed(const pl_run *r);

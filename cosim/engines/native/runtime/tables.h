@@ -13,7 +13,8 @@ typedef struct {
     int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again;
     int32_t n_controlled;                              /* the first states, whose errors choose the steps */
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
-    const int32_t *time_place, *count_place, *fresh_place; /* (n_rates,) in h */
+    const int32_t *time_place, *count_place;         /* (n_rates,) in h */
+    const int32_t *since_start, *since;                /* counts of samples of a rate: places in h */
     const int32_t *discrete_start, *discrete;          /* discrete states of a rate: places in h */
     const int32_t *segment_kind, *segment_rate;        /* (n_segments,); rate -1: at every instant */
     const int32_t *segment_again;                      /* (n_segments,) once more after the events of an instant? */
