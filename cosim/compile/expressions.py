@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import accumulate
 
 import casadi as ca
 
@@ -121,6 +122,18 @@ class Expressions:
                 start += m.size
             self._all[path] = found
         return self._all[path][name]
+
+    def of_events(self, path: str) -> list[ca.SX]:
+        """Crossing and new values of each event of a block in turn; all are found at once.
+
+        So a function of Python that gives many crossings is called once for all of them.
+        """
+        events = self.placed[path].traced.declared.events
+        if not events:
+            return []
+        parts = [part for e in events for part in (e.crossing, *(value for _, value in e.resets))]
+        whole = self.of(path, "events", ca.densify(ca.vertcat(ca.SX(0, 1), *parts)))
+        return list(ca.vertsplit(whole, [0, *accumulate(part.numel() for part in parts)]))
 
     def _own(self, inst: PlacedBlock) -> ca.SX:
         """(n,) memories of a block, with the new values of those that have them."""

@@ -379,14 +379,15 @@ class _Writer:
     def _events(self, between: Expressions) -> Iterator[SystemEvent]:
         for inst in self.placed.values():
             counts = self.v.restarted_by(inst.path) if inst.traced.declared.events else ()
-            for k, event in enumerate(inst.traced.declared.events):
-                crossing = between.of(inst.path, f"crossing{k}", event.crossing)
+            values = iter(between.of_events(inst.path))
+            for event in inst.traced.declared.events:
+                crossing = next(values)
                 resets, names, discrete = [], [], [np.zeros(0, dtype=int)]
-                for target, value in event.resets:
+                for target, _ in event.resets:
                     name = f"{inst.path}.{target}"
                     m = inst.memory(target)
                     index = self.v.vectors[m.vector].slots[name].index
-                    resets.append((m.vector, index, between.of(inst.path, f"reset{k}:{target}", value)))
+                    resets.append((m.vector, index, next(values)))
                     names.append(name)
                     if m.has_next:
                         discrete.append(index)

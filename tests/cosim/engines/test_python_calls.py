@@ -1,12 +1,15 @@
 """Python functions inside continuous equations: values, derivatives, failures, names."""
 
 import gc
+from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 import pytest
 
-from blocks import BlockError, Integrator, PythonFunction, SimulationError
+from blocks import Block, BlockError, Integrator, PythonFunction, SimulationError
 from cosim import Diagram, linearize, simulate
+from cosim.engines.methods.crossing_rates import crossings_of
 
 
 def swing(function, **fields) -> Diagram:
@@ -92,3 +95,29 @@ def test_memory_needs_ticks_and_a_jacobian_none():
         PythonFunction(torque, 2, sample=None, memory=Memory())
     with pytest.raises(BlockError, match="jacobian is given with a sample time"):
         PythonFunction(torque, 2, sample=0.1, jacobian=jacobian)
+
+
+@dataclass(frozen=True)
+class Thresholds(Block):
+    """x' = 1; one function gives x minus each of many thresholds, whose crossings count."""
+
+    def define(self, b):
+        x = b.continuous("x", 0.0)
+        b.derivative(x, np.ones(1))
+        levels = 0.1 * (1.0 + np.arange(30))
+        z = b.opaque("z", lambda t, u: u[0] - levels, x, 30, lambda t, u: np.ones((30, 1)))
+        n = b.mode("n", 0.0)
+        for k in range(30):
+            b.when(z[k], {n: n + 1.0}, direction="rising")
+        b.output("n", n)
+
+
+def test_crossings_that_one_function_gives_call_it_once():
+    """Not once for each crossing: an FMU is asked for all its indicators at once."""
+    d = Diagram("many")
+    d.add("m", Thresholds())
+    s = d.system()
+    f = ca.Function("crossings", [s.t, s.x, s.h], [crossings_of(s)])
+    assert [f.instruction_id(k) for k in range(f.n_instructions())].count(ca.OP_CALL) == 1
+    r = simulate(d, 1.55, log_at=[0.55, 1.55], engine="reference")
+    assert r["m.n"].ravel().tolist() == [5.0, 15.0]
