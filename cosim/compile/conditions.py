@@ -86,10 +86,10 @@ def _settled(
     if called is not None:
         return replace(block, kind="sampled", ticks=called.ticks)
     sources = [s for s, i in zip(inst.drivers, inst.traced.declared.inputs, strict=True) if i.name[0] == "u"]
-    ticks = {None if s is None else rates.rate_of(s) for s in sources}
-    if len(ticks) == 1 and (found := ticks.pop()) is not None:
-        return replace(block, kind="sampled", ticks=found)
-    return replace(block, kind="continuous", ticks=None)
+    ticks = tuple(None if s is None else rates.rate_of(s) for s in sources)
+    if len(set(ticks)) == 1 and ticks[0] is not None:
+        return replace(block, kind="sampled", ticks=ticks[0], rates=())
+    return replace(block, kind="continuous", ticks=None, rates=ticks if any(ticks) else ())
 
 
 def _calls(path: str, placed: Mapping[str, PlacedBlock], parts: Parts) -> PartControl | None:

@@ -7,7 +7,7 @@ counts are memories of the schedule, so that the order at one instant is that of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -132,6 +132,13 @@ def _eagerly(b: Equations, fresh: Any, resets: Any) -> None:
     b._events[-1] = replace(b._events[-1], eager=True)
 
 
+def _since_a_tick(b: Equations, active: Array, rate: Ticks, k: int) -> Array:
+    """(1,) whether a part is active and had a tick since it became so, or is active from the start on."""
+    so_far = b.tick_count(rate)
+    before = b.conditional(f"ticks before {k}", -1.0, lambda n: np.where(active > 0.5, n, so_far))
+    return np.where((active > 0.5) * (so_far > before), 1.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Latch(Block):
     """An output of a part: its signal while the part is active, else the newest such value or a fixed one.
@@ -142,6 +149,9 @@ class Latch(Block):
     hold : False where it falls back; kind : "continuous", or "sampled" where it changes at ticks or calls
         only
     ticks : of a sampled one, None for every instant; both found by the compiler
+    rates : of each of `several` signals, one per part, that change at ticks of their own: such a signal
+        counts from the first tick at which its part is active, as a merged signal does in Simulink, and from
+        the start of the run on where its part is active then; None: at once; found by the compiler
     """
 
     hold: bool = True
@@ -149,7 +159,7 @@ class Latch(Block):
     kind: str = "continuous"
     ticks: Ticks | None = None
     several: int = 1
-    changes: tuple[str, ...] = field(default=())
+    rates: tuple[Ticks | None, ...] = ()
 
     def define(self, b: Equations) -> None:
         """Declare the signals of the parts, which of them is active, and what is held."""
@@ -158,7 +168,9 @@ class Latch(Block):
         for k in range(self.several):
             suffix = str(k) if self.several > 1 else ""
             signals.append(b.input(f"u{suffix}", size=signals[0].size if signals else None))
-            actives.append(b.input(f"active{suffix}", size=1))
+            active = b.input(f"active{suffix}", size=1)
+            rate = self.rates[k] if self.rates else None
+            actives.append(active if rate is None else _since_a_tick(b, active, rate, k))
         n = signals[0].size
         initial = 0.0 if self.initial is None else self.initial
         start_input = "u" if self.several == 1 else "u0"

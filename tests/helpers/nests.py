@@ -134,6 +134,7 @@ class Walked:
         self.before: bool | None = False if self.kind == "enabled" else None
         found = rates(nest)
         self.rate = next(iter(found)) if len(found) == 1 and not calls(nest) else None
+        self.counts = [True, True]  # of branches: has one had a tick since it was chosen, or since the start?
 
     def reset(self) -> None:
         """States start anew; outputs stay until they change."""
@@ -201,9 +202,13 @@ class Walked:
         return self.inside[0].step(*now, runs, called)
 
     def _if(self, now, runs, called, on, *_) -> float:
-        y = [part.step(*now, runs and on == (k == 0), called) for k, part in enumerate(self.inside)]
-        if runs and self._changes(now[0], called):
-            self.y = y[0] if on else y[1]
+        chosen = 0 if on else 1
+        y = [part.step(*now, runs and k == chosen, called) for k, part in enumerate(self.inside)]
+        if runs:
+            for k, part in enumerate(self.inside):
+                self.counts[k] = k == chosen and (self.counts[k] or part._changes(now[0], called))
+        if runs and self._changes(now[0], called) and self.counts[chosen]:
+            self.y = y[chosen]
         return self.y
 
     def _variant(self, now, runs, called, *_) -> float:

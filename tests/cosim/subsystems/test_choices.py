@@ -8,6 +8,7 @@ from blocks import (
     DiscreteIntegrator,
     FunctionCallGenerator,
     Gain,
+    Hold,
     Integrator,
     Sine,
     TimeTable,
@@ -31,6 +32,25 @@ def test_one_of_two_runs_and_the_other_stands_still(engine):
     then = np.minimum(t, first) + np.maximum(t - second, 0.0)
     expected = np.where((t > 0) & ((t < first) | (t > second)), then, 10.0 + np.clip(t - first, 0.0, first))
     assert r["part.y"][1:, 0] == pytest.approx(expected[1:], abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sampled_branch_shows_from_its_first_tick_on(engine):
+    """As at a Merge in Simulink: until then the newest output of the other branch is there, not its own start.
+
+    Case 0 holds u = t from 0.1 to 0.1 s, case 1 from 0.25 to 0.25 s, other cases follow it at once.
+    """
+    d = Diagram("d")
+    t = d.add("t", TimeTable([0.0, 2.0], [0.0, 2.0]))
+    case = d.add("case", TimeTable([0.0, 0.33, 1.13, 1.2, 1.5], [0, 1, 0, 5, 1], interpolation="previous"))
+    cases = {k: Hold(sample=T, offset=0.05, initial=-7.0) for k, T in ((0, 0.1), (1, 0.25))}
+    part = d.add("part", SwitchCase(cases, default=Gain(1.0)))
+    t >> part["u"]
+    case >> part["case"]
+    at = [0.02, 0.06, 0.32, 0.5, 0.56, 1.1, 1.14, 1.16, 1.21, 1.49, 1.54, 1.56]
+    shown = [-7.0, 0.05, 0.25, 0.25, 0.55, 1.05, 1.05, 1.15, 1.21, 1.49, 1.5, 1.55]
+    r = simulate(d, until=1.6, engine=engine, log_at=at)
+    assert r["part.y"][:, 0] == pytest.approx(shown, abs=1e-9)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
