@@ -109,6 +109,7 @@ class Equations(EventEquations):
     ) -> None:
         """Output port. With `sample` it is refreshed at its ticks and held in between, else continuous.
 
+        initial : of a sampled one, before its first tick
         unit : of its values, as "rad/s"; one per component, or for all
         An `auxiliary` output is logged, but is not part of the block's linear model.
         """
@@ -120,6 +121,13 @@ class Equations(EventEquations):
                     f"offset of output '{name}' is {shown(offset)}, which belongs to sampled outputs.",
                     value=offset,
                     hint="Give it sample=, or leave offset out.",
+                )
+            if not (is_number(initial) and initial == 0):
+                raise BlockError(
+                    f"initial of output '{name}' is {shown(initial)}, which belongs to sampled outputs: "
+                    "others are their expression from the start on.",
+                    value=initial,
+                    hint="Give it sample=, or leave initial out.",
                 )
         else:
             ticks = self._ticks(sample, offset)

@@ -186,11 +186,15 @@ def rate(block: Any, optional: bool = False) -> None:
         if not (isinstance(block.offset, (int, float, Fraction)) and block.offset == 0):
             raise fault(block, "offset", f"is {block.offset!r} without a sample time", "0", "Give sample=...")
         return
-    given = (block.sample, block.offset)
+    given = block.sample
+    if isinstance(given, (list, tuple)) and len(given) == 2:
+        hint = f"Write sample={shown(given[0])}, offset={shown(given[1])}."
+        raise fault(block, "sample", f"is {shown(given)}", "a number of seconds", hint)
     odd = (bool, np.bool_, np.timedelta64)
-    if any(isinstance(v, odd) or not isinstance(v, (str, Fraction, *PLAIN)) for v in given):
-        what = f"is {shown(block.sample)} with offset {shown(block.offset)}"
-        raise fault(block, "sample", what, "two numbers of seconds")
+    for field in ("sample", "offset"):
+        found = getattr(block, field)
+        if isinstance(found, odd) or not isinstance(found, (str, Fraction, *PLAIN)):
+            raise fault(block, field, f"is {shown(found)}", "a number of seconds")
     try:
         Ticks.of(block.sample, block.offset)
     except BlockError as error:

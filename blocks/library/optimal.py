@@ -82,7 +82,7 @@ class LQR(DesignedForPlants, Block):
         """Declare ports and the product."""
         K, (x0, u0, _) = self.gain(), place(self)
         u = u0 - K @ (b.input("x", size=K.shape[1]) - x0)
-        b.output("u", u, self.sample, self.offset, initial=u0)
+        b.output("u", u, self.sample, self.offset, initial=0.0 if self.sample is None else u0)
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ class LQI(DesignedForPlants, Block):
             z = b.discrete("z", 0.0, self.sample, self.offset, size=len(C))
             b.update(z, z + checks.period(self) * (C @ x + error))
         n = C.shape[1]
-        b.output("u", u0 - K[:, :n] @ x - K[:, n:] @ z, self.sample, self.offset, initial=u0)
+        u = u0 - K[:, :n] @ x - K[:, n:] @ z
+        b.output("u", u, self.sample, self.offset, initial=0.0 if self.sample is None else u0)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """Every complaint a block makes, raised on purpose: it names the block, the field and the cure."""
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import control
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from blocks import (
     PID,
+    Block,
     BlockError,
     Constant,
     Demux,
@@ -70,7 +73,9 @@ WRONG_FIELDS = [
     (lambda: UnitDelay(0.1, -0.2), "UnitDelay: offset is -0.2", "zero or more"),
     (lambda: UnitDelay(None), "UnitDelay needs a sample time", "sample=0.01"),
     (lambda: UnitDelay("fast"), "UnitDelay: sample time 'fast'", '"1/60"'),
-    (lambda: UnitDelay([0.1]), "UnitDelay: sample is [0.1]", "two numbers of seconds"),
+    (lambda: UnitDelay([0.1]), "UnitDelay: sample is [0.1]", "expected a number of seconds."),
+    (lambda: UnitDelay((0.1, 0.2)), "UnitDelay: sample is (0.1, 0.2)", "Write sample=0.1, offset=0.2."),
+    (lambda: UnitDelay(0.1, [0.2]), "UnitDelay: offset is [0.2]", "expected a number of seconds."),
     (lambda: UnitDelay(np.pi), "UnitDelay: sample time 3.14159", "Fraction(1, 60)"),
     (lambda: StateFeedback([1], offset=0.1), "offset is 0.1 without a sample time", "Give sample="),
     (lambda: Step(np.inf), "Step: time is inf", "finite"),
@@ -173,3 +178,20 @@ def test_what_is_unusual_but_right_is_accepted():
     StateSpace(0, 1, 1)
     TimeTable([-1, 0], [0, 1])
     Pulse(width=Fraction(1, 3))
+
+
+@dataclass(frozen=True)
+class NotSampled(Block):
+    """An output without ticks that is given what only others have."""
+
+    given: dict[str, Any]
+
+    def define(self, b):
+        b.output("y", b.input("u"), **self.given)
+
+
+@pytest.mark.parametrize(("name", "value"), [("offset", 0.5), ("initial", -7.0), ("initial", [0.0])])
+def test_what_belongs_to_sampled_outputs_is_refused_of_others(name, value):
+    with pytest.raises(BlockError, match=f"{name} of output 'y' is .* sampled outputs") as caught:
+        trace(NotSampled({name: value}), {"u": 1})
+    assert caught.value.hint == f"Give it sample=, or leave {name} out."

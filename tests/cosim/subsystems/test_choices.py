@@ -36,7 +36,7 @@ def test_one_of_two_runs_and_the_other_stands_still(engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_sampled_branch_shows_from_its_first_tick_on(engine):
-    """As at a Merge in Simulink: until then the newest output of the other branch is there, not its own start.
+    """As at a Merge in Simulink: until then the newest output of the other branch.
 
     Case 0 holds u = t from 0.1 to 0.1 s, case 1 from 0.25 to 0.25 s, other cases follow it at once.
     """
