@@ -50,9 +50,12 @@ def _numpys_own(cls: Kind, function: Any, name: str, args: Any, kwargs: Any) -> 
         raise no_symbols(name, "that are conditions")
     named = dict(zip(kwargs, _as_objects(cls, tuple(kwargs.values())), strict=True))
     try:
-        return from_objects(cls, function._implementation(*_as_objects(cls, args), **named))
+        found = from_objects(cls, function._implementation(*_as_objects(cls, args), **named))
     except (BlockError, NotImplementedError, TypeError) as error:
         raise no_symbols(name, "in this way") from error
+    if function is np.einsum and isinstance(found, Elements) and len(args) == 2:
+        found.writeable = False  # of one array NumPy's is a view: what is put into it would go into the array
+    return found
 
 
 def name_of(function: Function) -> str:

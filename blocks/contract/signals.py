@@ -22,7 +22,7 @@ from blocks.errors import BlockError
 
 # Methods of NumPy's arrays that are a function of the array.
 _METHODS = set(
-    "all any argmax argmin argpartition argsort choose clip compress cumprod cumsum diagonal dot max mean "  # noqa: SIM905
+    "all any argmax argmin argpartition argsort choose clip cumprod cumsum diagonal dot max mean "  # noqa: SIM905
     "min nonzero prod put ravel repeat round searchsorted squeeze std sum swapaxes take trace var".split()
 )
 _np: Any = np  # its functions take our arrays by protocol, which its stubs cannot know
@@ -180,6 +180,10 @@ class SignalArray(Elements):
     ) -> Any:
         """As float, as a condition, or whole numbers towards zero."""
         return _np.astype(self, dtype, copy=copy)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The parts along an axis where a condition, known beforehand, holds."""
+        return _np.compress(condition, self, axis, out)
 
     def conj(self) -> SignalArray:
         """The array itself."""

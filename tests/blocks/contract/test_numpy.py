@@ -236,6 +236,7 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
         (A, U),
     ),
     "fractions": (lambda u: [u * Fraction(1, 3), Fraction(2, 3) / u[0]], U),
+    "compressed": (lambda a: [a.compress([True, False, True], axis=1), a.compress([False, True])], A),
     "is scalar": (lambda u: [np.isscalar(u[0]), np.isscalar(u), np.isscalar(2.0)], U),
     "attributes": (
         lambda w: [w.flatten(), w.T.mT, w.real, w.imag, w.dtype, w.squeeze(), w.take([1, 2]), w.cumsum(1)],
@@ -368,6 +369,10 @@ REFUSED = {
     ),
     "narrow": (lambda u: u.astype(np.int8), r"np\.astype takes no symbols with dtype int8.*np\.clip"),
     "into whole numbers": (lambda u: u.astype(int).__setitem__(0, 0.5), r"changed in place"),
+    "into what einsum picks": (
+        lambda u: np.einsum("i->i", u.copy()).__setitem__(0, 1.0),
+        r"changed in place",
+    ),
     "einsum of conditions": (
         lambda u: np.einsum("i,i", u > 0, u > 0),
         r"np\.einsum takes no symbols that are",
