@@ -13,12 +13,12 @@ from cosim.system import System
 ALONE = "plant"  # what a block is called when it is looked at alone
 
 
-def around(block: Block, name: str = "block") -> Diagram:
+def around(block: Block) -> Diagram:
     """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram.
 
     Names in its system may leave out "plant.".
     """
-    d = Diagram(name)
+    d = Diagram(block.called)
     d.prefix = f"{ALONE}."
     node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
@@ -31,9 +31,9 @@ def around(block: Block, name: str = "block") -> Diagram:
     return d
 
 
-def system_alone(block: Block, solve_loops: bool = False, name: str = "block") -> System:
+def system_alone(block: Block, solve_loops: bool = False) -> System:
     """Flat system of one block: its inputs are those of the system, and names may leave out "plant."."""
-    return around(block, name).system(solve_loops)
+    return around(block).system(solve_loops)
 
 
 def system_of(diagram: Diagram | Block | System, solve_loops: bool = False, driven: Driven = False) -> System:

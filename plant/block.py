@@ -56,6 +56,7 @@ from plant.equations.variables import mention_unused, recursive_variables, roles
 from plant.equations.wound import mention_wound
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.facts import facts_of, line_of
+from plant.fields import model_name, with_fields
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import massless_links
@@ -98,6 +99,8 @@ class Plant(Block):
 
     drawn_as: ClassVar[str] = "plant"
     check_parameters = check_numbers  # see `Block.check_parameters`
+    with_fields = with_fields
+    called = property(model_name)
     made_by: ClassVar[str] = "Plant.read(file), or Plant.from_model(Model.build([...]))"
 
     model: Model

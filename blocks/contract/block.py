@@ -114,6 +114,11 @@ class Block(metaclass=BlockType):
         return self.with_fields(**{name: value})
 
     @property
+    def called(self) -> str:
+        """What its model is called where it is run or linearised by itself."""
+        return "block"
+
+    @property
     def jump_cure(self) -> str:
         """What to do where continuous equations of this block jump at a switch."""
         return "Make it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times."

@@ -235,7 +235,7 @@ def unsampled(port: Port) -> Port:
 
 def system_of(plant: Plant) -> System:
     """The flat system of a plant alone, named after its model."""
-    return system_alone(plant, name=plant.model.name)
+    return system_alone(plant)
 
 
 def parts_of(plant: Plant, system: System, context: Context) -> tuple[list[np.ndarray], list[np.ndarray]]:

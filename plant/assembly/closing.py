@@ -44,6 +44,7 @@ CLOSED = 1e-12  # of a condition's natural size: tolerance of the positions
 IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free: a smaller one counts as none
 GAP = 1e-7  # of a condition's natural size: a loop with a larger gap counts as open
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
+LEAST = 1e-6  # of a squared length: a smaller one of a condition holds next to nothing
 NOTHING_LEFT = 1e-11  # of a condition's natural size: a smaller entry counts as zero
 NONE: Mapping[int, float] = MappingProxyType({})
 
@@ -119,13 +120,30 @@ class Assembler:
         q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
         _, _, J, H = self._plain(q0)
         typical = float((H.diagonal() * self.sizes.rates**2).max(initial=0.0)) or 1.0
-        lengths = _diagonal(J.multiply(self.sizes.rates[None, :]))
+        lengths = self._lengths(q0, J)
         inertia = list(rates.values())
         for k, j in zip(*self.closure.J[:, list(rates)].sparsity().get_triplet(), strict=True):
             if self.closure.conditions[k].reacts and lengths[k] > 0.0:
                 weight = math.sqrt(inertia[j] * typical) if inertia[j] else typical
                 weights[k] = max(weights[k], weight / lengths[k])
         return weights
+
+    def _lengths(self, q: np.ndarray, J: csr_array) -> np.ndarray:
+        """(m,) squared lengths of the conditions' gradients at a pose.
+
+        A condition that holds nothing just there (a universal joint with parallel axes) has a part of its
+        length at a pose beside it.
+        """
+        rates = self.sizes.rates
+        lengths = _diagonal(J.multiply(rates[None, :]))
+        if (lengths > LEAST * lengths.max(initial=0.0)).all():
+            return lengths
+        aside = self._moved(q, STRIDE * np.cos(np.arange(len(rates))) * rates)
+        try:
+            nearby = _diagonal(self._plain(aside)[2].multiply(rates[None, :]))
+        except ModelError:  # implicit variables may have a solution only near the start
+            return lengths
+        return np.maximum(lengths, LEAST * nearby)
 
     def _system(self, q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
         """Values and rates of the conditions, Jacobian and mass matrix, which is made regular.

@@ -6,8 +6,8 @@ import pytest
 
 from blocks.contract.trace import trace
 from blocks.errors import BlockError, ExpressionError, ModelError
-from cosim import Diagram
-from plant import Plant, PlantWarning
+from cosim import Diagram, linearize
+from plant import GammaQ, Plant, PlantWarning
 from plant.elements import (
     Body_Point,
     Body_Rigid,
@@ -254,6 +254,21 @@ def test_coordinates_and_stabilisation():
         with pytest.raises(ModelError) as caught:
             Plant.from_model(axle(), **options)
         assert part in str(caught.value)
+
+
+def test_fields_of_a_plant_that_is_made():
+    plant = Plant.from_model(axle())
+    assert plant.with_fields(stabilisation="gamma_q").stabilisation == GammaQ(0.1)
+    mass = next(name for name in plant.numbers if name.endswith("mass"))
+    for values, part in (
+        ({"stabilisation": 3}, "stabilisation is 3, expected 'projection'"),
+        ({"tunable": 5}, "tunable is 5"),
+        ({"coordinates": "absolute"}, "got coordinates: the equations of a plant are made for the others"),
+    ):
+        with pytest.raises(ModelError, match=part):
+            plant.with_fields(**values)
+    assert linearize(plant).name == "model"
+    assert plant.with_fields(tunable=[mass]).tunable == (mass,)
 
 
 # --- expressions -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from cosim import simulate
+from cosim import Diagram, simulate
 from plant import Plant
 from plant.elements import (
     Body_Rigid,
@@ -160,3 +160,38 @@ def test_a_body_needs_two_principal_moments():
         Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=-1.0)
     with pytest.raises(ModelProblems, match="mass=-1 is not positive"):
         Body_Rigid(id=2, cg_id=20, mass=-1.0)
+
+
+@pytest.mark.parametrize("axial", [1e-8, 0.0])
+def test_a_slender_rod_on_a_universal_joint_drawn_with_parallel_axes(axial):
+    """The joint's condition holds next to nothing where it is drawn; assembly turns the rod about itself."""
+    length = np.hypot(1.0, 0.5)
+    s, c = 0.5 / length, 1.0 / length
+    names = [f"a{row}{column}" for column in range(3) for row in range(3)]
+    y = dict(zip(names, [1, 0, 0, 0, 0, -1, 0, 1, 0], strict=True))
+    askew = 1e-12  # rad about the rod
+    tilted = dict(zip(names, [c, 0, -s, -s, askew, -c, askew * s, 1, askew * c], strict=True))
+    axes = dict(zip(names, [s, 0, c, 0, -1, 0, c, 0, -s], strict=True))  # z along the rod
+    model = Model.build(
+        [
+            Force_Gravity(grav_z=-G),
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1, **y),
+            Body_Rigid(id=2, cg_id=20, mass=3.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=axial),
+            Reference_Marker(id=20, body_id=2, pos_x=1.0, pos_z=-0.5, **axes),
+            Reference_Marker(id=21, body_id=2, **tilted),
+            Constraint_Joint(id=1, type="UNIVERSAL", i_marker_id=21, j_marker_id=10),
+            Reference_Variable(id=1, expr="DZ(20)"),
+            Control_PlantOutput(id=1, label="z", variable_id_list=(1,)),
+        ]
+    )
+    d = Diagram("rod")
+    d.add("rod", Plant.from_model(model, coordinates="absolute"))
+    found = simulate(d, UNTIL, engine="reference", log_at=[0.0, UNTIL])["rod.z"][:, 0]
+
+    def swing(t: float, y: np.ndarray) -> list[float]:
+        return [y[1], -3.0 * G * length * np.cos(y[0]) / (1.0 + 3.0 * length**2)]
+
+    start = np.arctan2(-0.5, 1.0)
+    angle = solve_ivp(swing, (0.0, UNTIL), [start, 0.0], rtol=1e-11, atol=1e-12).y[0, -1]
+    assert found == pytest.approx([-0.5, length * np.sin(angle)], abs=2e-7)
