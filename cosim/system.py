@@ -26,6 +26,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import PythonCall, alone
+from blocks.contract.declared import ImplicitSolution
 from blocks.contract.derived import Derived
 from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, Memory
 from blocks.contract.rate import Ticks
@@ -116,6 +117,8 @@ class System:
     feeds: Callable[[], Mapping[str, tuple[PortFeed, ...]]] = field(default=dict, repr=False, compare=False)
     # what fields of blocks and parameters of diagrams were given, by name, found where it is asked for
     given: Callable[[], Mapping[str, Any]] = field(default=dict, repr=False, compare=False)
+    # values found by solving equations, for Jacobians, found where it is asked for
+    implicit: Callable[[], tuple[ImplicitSolution, ...]] = field(default=tuple, repr=False, compare=False)
     # blocks by their paths, with the names of their parameters and of the fields these are the values of
     parts: Parts = field(default_factory=dict, repr=False, compare=False)
     drawn: Any = field(default=None, repr=False, compare=False)  # the netlist it was made from, to be shown

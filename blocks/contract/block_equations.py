@@ -22,7 +22,6 @@ from blocks.contract.declaration_checks import (
     typical_sizes,
 )
 from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term, ValueRange
-from blocks.contract.event_equations import EventEquations
 from blocks.contract.instance import Make
 from blocks.contract.memories import (
     AcceptedMemory,
@@ -43,6 +42,7 @@ from blocks.contract.memories import (
 )
 from blocks.contract.moments import instants
 from blocks.contract.rate import Rate, Ticks
+from blocks.contract.solving_equations import SolvingEquations
 from blocks.contract.symbols import Array, as_array, as_scalar, column
 from blocks.contract.units import Units, UnitText
 from blocks.errors import BlockError, near_miss, shown
@@ -51,7 +51,7 @@ STATIC = ("solve", "hold", "zero")
 DISTRIBUTIONS = ("normal", "uniform")
 
 
-class Equations(EventEquations):
+class Equations(SolvingEquations):
     """Collects what a block declares while it is traced. These calls are the whole block contract.
 
     Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have

@@ -6,6 +6,7 @@ the block's own symbols.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -152,6 +153,22 @@ class ValueRange:
 
 
 @dataclass(frozen=True)
+class ImplicitSolution:
+    """Values y with r(y, ...) = 0: dy = -(dr/dy)^-1 dr, where dr is taken at fixed y.
+
+    solution : (n, 1) SX        the expressions that find y
+    residual : (n, 1) SX        r, written with these expressions, none of which may cancel in it
+    factors : (k, 1) SX         what `solve` needs to know of dr/dy
+    solve : function            (factors, right (n, c)) -> (n, c) solution of dr/dy dy = right, in MX
+    """
+
+    solution: ca.SX
+    residual: ca.SX
+    factors: ca.SX
+    solve: Callable[[ca.MX, ca.MX], ca.MX]
+
+
+@dataclass(frozen=True)
 class Declared:
     """All that one shape of a block declares; immutable once traced.
 
@@ -175,6 +192,7 @@ class Declared:
     states_logged: bool = False  # continuous states are in every log where none is chosen
     rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step
     ranges: tuple[ValueRange, ...] = ()
+    implicit: tuple[Callable[[], ImplicitSolution], ...] = ()
 
     def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""

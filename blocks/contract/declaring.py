@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from blocks.contract.declaration_checks import count_of, labels_of, name_of, tex
 from blocks.contract.declared import (
     BlockEvent,
     Declared,
+    ImplicitSolution,
     Input,
     Output,
     Parameter,
@@ -60,6 +61,7 @@ class Declarations:
         self._rounding = 0.0
         self._terms: list[Term] = []
         self._ranges: list[ValueRange] = []
+        self._implicit: list[Callable[[], ImplicitSolution]] = []
         self._histories: list[SampleHistory] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
         self._residuals: list[ca.SX] = []
@@ -140,6 +142,7 @@ class Declarations:
             self._states_logged,
             self._rounding,
             tuple(self._ranges),
+            tuple(self._implicit),
         )
 
     def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:

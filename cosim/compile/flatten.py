@@ -31,6 +31,7 @@ from cosim.compile.feedthrough import feeds_of
 from cosim.compile.jumps import warn_of_jumps
 from cosim.compile.looked_at import FollowingBranch, without_idle_events
 from cosim.compile.masks import given_values
+from cosim.compile.named_parts import implicit_solutions, named_terms
 from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
@@ -51,7 +52,6 @@ from cosim.system_parts import (
     Delay,
     Draw,
     NamedRange,
-    NamedTerm,
     Samples,
     SystemEvent,
     Unsettable,
@@ -209,7 +209,8 @@ class _Writer:
             tolerances=self._tolerances(),
             correction=correction,
             rounding=self._rounding(),
-            terms=self._terms(between),
+            terms=named_terms(self.placed, between),
+            implicit=partial(implicit_solutions, self.placed, between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
             order=self._order(order),
             opaque=tuple(i.path for i in self.placed.values() if i.traced.declared.calls),
@@ -471,21 +472,6 @@ class _Writer:
             for inst in self.placed.values()
             for k, expression in enumerate(getattr(inst.traced.declared, what))
         ]
-
-    def _terms(self, between: Expressions) -> tuple[NamedTerm, ...]:
-        found: list[NamedTerm] = []
-        for inst in self.placed.values():
-            terms = inst.traced.declared.terms
-            if not terms:
-                continue
-            # all at once: they are parts of each other, and one by one take the square of their number
-            whole = between.of(inst.path, "terms", ca.vertcat(*[term.expression for term in terms]))
-            ends = np.cumsum([term.expression.numel() for term in terms])
-            for term, stop in zip(terms, ends, strict=True):
-                found.append(
-                    NamedTerm(inst.path, term.text, whole[int(stop) - term.expression.numel() : int(stop)])
-                )
-        return tuple(found)
 
     def _ranges(self, between: Expressions) -> tuple[NamedRange, ...]:
         return tuple(

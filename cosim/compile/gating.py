@@ -133,6 +133,7 @@ class _Gate:
             ticks=() if once else d.ticks,
             tick_symbols=ca.SX(0, 1) if once else d.tick_symbols,
             histories=() if once else d.histories,
+            implicit=(),  # what follows is not what they found, where the part is not active
         )
 
     def _terms(self, seen: Any) -> tuple[Term, ...]:

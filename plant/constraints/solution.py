@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 
 import casadi as ca
 
 from blocks.contract.block import Equations
+from blocks.contract.declared import ImplicitSolution
 from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError
 from plant.constraints.closure import Closure
 from plant.constraints.repeats import saddle_of
 from plant.mechanics.absolute import Bodies
 from plant.mechanics.applied import Loads
-from plant.mechanics.saddle import ROUNDS, MassInverse
+from plant.mechanics.saddle import ROUNDS, MassInverse, Rounds, Saddle, accelerations
 from plant.mechanics.spatial import Matrix
 from plant.mechanics.tree import Tree
 
@@ -147,7 +149,10 @@ def _constrained(
     lam = ca.SX(closure.size, 1)
     if reacting:
         saddle = saddle_of(b, closure, inverse, reacting, rounds=_rounds(closure))
-        whole, part = saddle(Q, gamma[reacting])
+        rounds = saddle.rounds(saddle.free(Q), gamma[reacting])
+        whole, part = accelerations(rounds), saddle.multipliers(rounds, gamma[reacting])
+        if not used and not servos:  # else it is part of a larger system
+            b.implicit_solution(partial(_implicit, saddle, rounds, Q, gamma[reacting]))
         for k, row in enumerate(reacting):
             lam[row] = part[k]
     else:
@@ -162,6 +167,14 @@ def _constrained(
         equations.names.append(closure.conditions[row].constraint.where)
         equations.multipliers.add(name)
     return whole, lam, equations
+
+
+def _implicit(saddle: Saddle, rounds: Rounds, Q: Matrix, gamma: Matrix) -> ImplicitSolution:
+    """Accelerations and multipliers as a solution of the saddle-point system."""
+    values = ca.SX(ca.vertcat(*[part for one in rounds for part in one]))
+    residual = ca.SX(saddle.residual(rounds, Q, gamma))
+    factors, again = saddle.again()
+    return ImplicitSolution(ca.densify(values), ca.densify(residual), ca.SX(factors), again)
 
 
 def _rounds(closure: Closure) -> int:

@@ -13,10 +13,13 @@ Source: Featherstone, RBDA, sections 6.5 (LTL without fill) and 8.3; proximal re
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 
 from plant.mechanics.factors import Entries, Factors
+from plant.mechanics.factors_again import FactorsAgain, taken
 from plant.mechanics.spatial import Matrix, Scalar
 
 PROXIMAL = 1e-12  # relative to the scaled diagonal
@@ -41,6 +44,11 @@ class MassInverse:
         held = np.flatnonzero(lent).tolist()
         rows = J[held, :]
         return MassInverse(ca.sparsify(self.H + rows.T @ ca.diag(ca.DM(lent[held])) @ rows), ordered=False)
+
+    @property
+    def again(self) -> FactorsAgain:
+        """The factors, to solve with them once more."""
+        return FactorsAgain.of(self._blocks)
 
     def __call__(self, right: Matrix) -> Matrix:
         """H^-1 right (n, k), structural zeros kept."""
@@ -78,6 +86,17 @@ def _blocks(H: Matrix) -> list[list[int]]:
     return [np.flatnonzero(label == k).tolist() for k in range(count)]
 
 
+Rounds = list[tuple[Matrix, Matrix]]
+
+
+def accelerations(rounds: Rounds) -> Matrix:
+    """(n, 1) sum of the parts."""
+    qdd = rounds[0][0]
+    for change, _ in rounds[1:]:
+        qdd = qdd + change
+    return qdd
+
+
 class Saddle:
     """Solves H qdd = Q + J^T lam, J qdd = gamma.
 
@@ -104,10 +123,11 @@ class Saddle:
         self._rounds, self._inverse, self._J = rounds, inverse, J
         self._scale = ca.DM(scale)
         self._Y = inverse(J.T)  # H^-1 J^T
-        S = J @ self._Y + ca.diag(proximal / self._scale**2)
-        if repeats is not None:
-            near = repeats / self._scale
-            S = S + near @ near.T
+        self._added = ca.diag(proximal / self._scale**2)
+        S = J @ self._Y + self._added
+        self._near = None if repeats is None else repeats / self._scale
+        if self._near is not None:
+            S = S + self._near @ self._near.T
         self._factors = Factors(S)
         self.null = None if repeats is None else self._combinations(repeats)  # (m, d), orthonormal
 
@@ -131,12 +151,63 @@ class Saddle:
 
     def closed(self, qdd: Matrix, gamma: Matrix) -> tuple[Matrix, Matrix]:
         """Accelerations nearest to qdd (in the mass metric) with J qdd = gamma, and the multipliers."""
+        rounds = self.rounds(qdd, gamma)
+        return accelerations(rounds), self.multipliers(rounds, gamma)
+
+    def residual(self, rounds: Rounds, Q: Matrix, gamma: Matrix) -> Matrix:
+        """(k (n + m), 1) the equations that k rounds solve, what is added to S included."""
+        H, J, qdd, parts = self._inverse.H, self._J, ca.SX(*Q.shape), []
+        for change, step in rounds:
+            qdd, added = qdd + change, self._added @ step
+            if self._near is not None:
+                added += self._near @ (self._near.T @ step)
+            parts += [H @ change - J.T @ step - Q, J @ qdd + added - gamma]
+            Q = ca.SX(*Q.shape)
+        return ca.vertcat(*parts)
+
+    def again(self) -> tuple[Matrix, Callable[[ca.MX, ca.MX], ca.MX]]:
+        """Numbers, and what solves the equations of `residual` with them: a column per right-hand side."""
+        H = self._inverse.again
+        S = FactorsAgain.of([(range(self._J.shape[0]), self._factors)])
+        parts = [H.numbers, S.numbers, *[ca.vertcat(ca.SX(0, 1), *M.nonzeros()) for M in (self._J, self._Y)]]
+        sizes, patterns = [part.numel() for part in parts], [M.sparsity() for M in (self._J, self._Y)]
+        n, m = self._Y.shape
+
+        def solve(numbers: ca.MX, right: ca.MX) -> ca.MX:
+            of_H, of_S, *entries = taken(numbers, sizes)
+            J, Y = (ca.MX(pattern, part) for pattern, part in zip(patterns, entries, strict=True))
+            found, qdd = [], ca.MX.zeros(n, right.shape[1])
+            for start in range(0, right.shape[0], n + m):
+                free = H.solve(of_H, right[start : start + n, :])
+                step = S.solve(of_S, right[start + n : start + n + m, :] - J @ (qdd + free))
+                found += [free + Y @ step, step]
+                qdd += found[-2]
+            return ca.vertcat(*found)
+
+        return ca.densify(ca.vertcat(*parts)), solve
+
+    def rounds(self, qdd: Matrix, gamma: Matrix) -> Rounds:
+        """Parts of accelerations (n, 1) and multipliers (m, 1), to be added: a solution and its refinements.
+
+        qdd : (n, 1) accelerations without the constraints, the first part begins there
+        """
+        found = [self._round(qdd, gamma)]
+        while len(found) < self._rounds:
+            step = self._factors.solved(gamma - self._J @ accelerations(found))
+            found.append((self._Y @ step, step))
+        return found
+
+    def _round(self, free: Matrix, gamma: Matrix) -> tuple[Matrix, Matrix]:
+        step = self._factors.solved(gamma - self._J @ free)
+        return free + self._Y @ step, step
+
+    def multipliers(self, rounds: Rounds, gamma: Matrix) -> Matrix:
+        """(m, 1) multipliers that act: without what is lent, and least where rows are redundant."""
         lam = ca.SX(self._J.shape[0], 1)
-        for _ in range(self._rounds):
-            step = self._factors.solved(gamma - self._J @ qdd)
-            lam, qdd = lam + step, qdd + self._Y @ step
+        for _, step in rounds:
+            lam = lam + step
         if self._lent is not None:
             lam = lam - ca.DM(self._lent) * gamma
         if self.null is not None:
             lam = lam - self._scale * (self.null @ (self.null.T @ (lam / self._scale)))
-        return qdd, lam
+        return lam

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 import casadi as ca
 import numpy as np
 
+from cosim.engines.methods import through_solutions
 from cosim.system import System
 
 SPARSE_FROM = 40  # states; below, dense matrices are faster
@@ -64,10 +65,11 @@ def linearised(system: System) -> tuple[ca.Function, JacobianPlan]:
         colours = pattern.uni_coloring(pattern.T)
         groups = np.array(colours.colind()), np.array(colours.row())
     else:
-        nonzeros = ca.jacobian(s.derivative, s.x)
-        pattern = nonzeros.sparsity()
-        numbers = ca.vec(nonzeros.nz[:])  # none of one state are of shape (1, 0)
-        value, x = ca.vertcat(numbers, ca.densify(ca.jacobian(s.derivative, s.t))), s.x
+        found = through_solutions.jacobian(system)
+        by_x, by_t = found or (ca.jacobian(s.derivative, s.x), ca.jacobian(s.derivative, s.t))
+        pattern = pattern if found else by_x.sparsity()
+        numbers = ca.vec(ca.project(by_x, pattern).nz[:])  # none of one state are of shape (1, 0)
+        value, x = ca.vertcat(numbers, ca.densify(by_t)), s.x
         groups = np.zeros(1, int), np.zeros(0, int)
     function = ca.Function("f", [s.t, x, s.h, s.w, s.p], [ca.densify(value)])
     return function, plan(pattern, *groups)

@@ -17,6 +17,7 @@ import numpy as np
 from cosim.engines.codegen.host_functions import host_functions, numbers_called
 from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.system_functions import whole
+from cosim.engines.methods import through_solutions
 from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
 from cosim.engines.native.compiler import Compiler, CompilerError, find
@@ -135,10 +136,10 @@ class CompiledJacobian:
     def __init__(self, system: System) -> None:
         compiler = find()
         function = whole(system)[1]
-        tables, more = NumberTables([function]), []
+        tables, more = NumberTables([function]), through_solutions.equations(system)
         if tables.numbers:  # which numbers derivatives have besides is not known before they are there
-            more = [linearised(system)[0]]
-            tables = NumberTables([function, *more])
+            more = [linearised(system)[0], *more]
+            tables = NumberTables([function, more[0]])
         key = _key(system, compiler, tables, more) + "-jacobian"
         entry = cache.get(key, partial(_build_jacobian, system, compiler, tables))
         self._library = bindings.library(entry.library)

@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from cosim.engines.methods import through_solutions
 from cosim.engines.methods.stiff import SPARSE_FROM
 from cosim.engines.reference.workspace import Workspace
 
@@ -20,11 +21,10 @@ class Jacobian:
     def __init__(self, workspace: Workspace) -> None:
         s, n = workspace.system, len(workspace.context.x)
         self.n, self.unknowns = n, s.residual.numel()
-        f_x = ca.jacobian(s.derivative, s.x)
+        f_x, f_t = through_solutions.jacobian(s) or [ca.jacobian(s.derivative, v) for v in (s.x, s.t)]
         self.sparse = n >= SPARSE_FROM and not self.unknowns
         self.pattern = f_x.sparsity()
         nonzeros = f_x[:] if not self.sparse else f_x.nz[:]
-        f_t = ca.jacobian(s.derivative, s.t)
         z = s.w[: self.unknowns]
         rest = [ca.jacobian(e, v) for e, v in ((s.derivative, z), (s.residual, z), (s.residual, s.x))]
         rest.append(ca.jacobian(s.residual, s.t))

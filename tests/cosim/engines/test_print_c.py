@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from cosim.engines.codegen import operations_c, planner
+from cosim.engines.codegen import operations_c, planner, print_c
 from cosim.engines.native import compiler
 from tests.helpers.printed import printed, same, symbols
 
@@ -98,6 +98,23 @@ def test_functions_that_are_called_keep_their_own_code(tmp_path):
     rng = np.random.default_rng(2)
     for _ in range(5):
         arguments = [rng.normal(size=n) for n in (2, 4, 0, 1)]
+        assert same(np.array(f(0.37, *arguments)).ravel(), call(0.37, *arguments))
+
+
+def test_long_lists_of_arguments_and_results_are_copied_by_tables(tmp_path):
+    """Arguments from every array and from steps; results that are stored twice, used, or not at all."""
+    n = print_c.TABLED // 2 + 5
+    m = ca.MX.sym("m", 2 * n)
+    turned = ca.Function("g", [m], [ca.sin(m)[::-1]])
+    t, x, h, w, p = symbols(n, 3, 1, n)
+    given = ca.vertcat(x[:-4], h, t, x[0] * x[1], w, ca.sqrt(p[0] ** 2), 0.25, p[1:], x[-2:])
+    found = turned.call([given[: 2 * n]], False, True)[0]
+    results = ca.vertcat(found[: 2 * n - 9], found[3] + found[5], found[7], x[2])
+    f = ca.Function("f", [t, x, h, w, p], [ca.densify(results)])
+    call, _ = printed(f, tmp_path)
+    rng = np.random.default_rng(3)
+    for _ in range(2):
+        arguments = [rng.normal(size=n) for n in (n, 3, 1, n)]
         assert same(np.array(f(0.37, *arguments)).ravel(), call(0.37, *arguments))
 
 

@@ -1,0 +1,109 @@
+"""Jacobians through values found by solving equations, beside CasADi's derivatives of how they are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from blocks import Constant
+from blocks.contract.block import Block, Equations
+from blocks.contract.declared import ImplicitSolution
+from blocks.contract.symbols import as_array, column
+from cosim import Diagram, Enabled
+from cosim.engines.methods import through_solutions
+from cosim.engines.methods.stiff import linearised
+from plant import Plant
+from tests.helpers.loops import n_four_bar
+
+
+def cramer(k: ca.MX, right: ca.MX) -> ca.MX:
+    """Solution of a system of two equations, with its matrix column by column."""
+    a, c, b, d = ca.vertsplit(k)
+    return ca.blockcat([[d, -b], [-c, a]]) @ right / (a * d - b * c)
+
+
+@dataclass(frozen=True)
+class Pushed(Block):
+    """M(x) y = x^2 + u + t; y is the output and the rate of x, and `factors` are M itself."""
+
+    a: float = 2.0
+
+    def define(self, b: Equations) -> None:
+        u, x = b.input("u", 2), b.continuous("x", [0.3, -0.2])
+        s, right = column(x), column(x * x + u + b.time)
+        M = ca.vertcat(ca.horzcat(self.a + s[1] ** 2, s[0]), ca.horzcat(s[0], 3 + ca.sin(s[1])))
+        y = ca.solve(M, right)
+
+        def made() -> ImplicitSolution:
+            return ImplicitSolution(y, M @ y - right, ca.vec(M), cramer)
+
+        b.implicit_solution(made)
+        b.derivative(x, as_array(y))
+        b.output("y", as_array(y))
+
+
+def compared(system, monkeypatch, rng) -> None:
+    """The Jacobian of a system and CasADi's own, at a random state."""
+    monkeypatch.setattr(through_solutions, "LONG", 0)
+    function, plan = linearised(system)
+    s, n = system, len(system.x0)
+    arguments = [0.7, s.x0 + 0.05 * rng.standard_normal(n), s.h0, s.w0, s.p0]
+    values = np.array(function(*arguments)).ravel()
+    found = np.zeros((n, n))
+    found[plan.rows, np.repeat(np.arange(n), np.diff(plan.column_start))] = values[: len(plan.rows)]
+    own = [ca.jacobian(s.derivative, v) for v in (s.x, s.t)]
+    by_x, by_t = map(np.array, ca.Function("f", [s.t, s.x, s.h, s.w, s.p], own)(*arguments))
+    size = abs(by_x).max()
+    assert found == pytest.approx(by_x, abs=1e-12 * size)
+    assert values[len(plan.rows) :] == pytest.approx(by_t.ravel(), abs=1e-12 * size)
+
+
+def chain() -> Diagram:
+    """The second is pushed by what the first finds, and drawn first."""
+    d = Diagram("chain")
+    second, first = d.add("second", Pushed(3.0)), d.add("first", Pushed())
+    d.connect(d.add("u", Constant([0.5, 1.0])), first)
+    d.connect(first, second)
+    return d
+
+
+def test_equations_that_use_each_others_solutions(monkeypatch):
+    s = chain().system()
+    compared(s, monkeypatch, np.random.default_rng(1))
+    assert len(through_solutions.solutions_of(s)) == 2
+    assert len(through_solutions._in_order(through_solutions._apart(s, s.implicit()))) == 2
+
+
+@pytest.mark.filterwarnings("ignore:.*repeat what")
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_mechanism_with_redundant_conditions_off_them(coordinates, monkeypatch):
+    """Two windows of parallelograms: their hinges repeat conditions; exact also where they are not closed."""
+    d = Diagram("windows")
+    d.add("plant", Plant.from_model(n_four_bar(2), coordinates=coordinates))
+    s = d.system()
+    compared(s, monkeypatch, np.random.default_rng(2))
+    f = linearised(s)[0]
+    assert any(f.instruction_id(k) == ca.OP_CALL for k in range(f.n_instructions()))  # of the solution
+
+
+def test_short_derivatives_and_parts_that_are_switched_are_differentiated_as_they_are(monkeypatch):
+    assert through_solutions.jacobian(chain().system()) is None
+    d = Diagram("switched")
+    part = d.add("part", Enabled(Pushed()))
+    d.connect(d.add("on", Constant(1.0)), part["enable"])
+    d.connect(d.add("u", Constant([0.5, 1.0])), part["u"])
+    s = d.system()
+    compared(s, monkeypatch, np.random.default_rng(3))
+    assert through_solutions.jacobian(s) is None
+
+
+def test_the_factors_of_the_solution_are_a_part_of_the_key(monkeypatch):
+    """Another residual makes another Jacobian: the code of the first is not taken for it."""
+    monkeypatch.setattr(through_solutions, "LONG", 0)
+    found = {f.serialize() for s in (chain().system(),) for f in through_solutions.equations(s)}
+    assert len(found) == 2  # the equations, and one way to solve that both blocks share
+    monkeypatch.setattr(through_solutions, "LONG", 10**6)
+    assert through_solutions.equations(chain().system()) == []
