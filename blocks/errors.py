@@ -107,14 +107,19 @@ def shown(value: object, most: int = 80) -> str:
 
 
 LONGEST = 200  # characters of a name that is compared with others: the time grows with their square
+LOOKED_UP = 100  # problems of one text whose near misses and places in lists are looked for
 
 
-def near_miss(name: object, choices: Iterable[str]) -> str:
+def near_miss(name: object, choices: Iterable[str], found: int = 0) -> str:
     """Text that offers the nearest known name, or lists what there is.
+
+    found : how many problems are known already; after `LOOKED_UP` of them no name is compared with others
 
     >>> near_miss("thetta", ["theta", "x"])
     "did you mean 'theta'?"
     """
+    if found >= LOOKED_UP:
+        return "mend the problems before it first."
     known, given = sorted(choices), str(name)
     close = [k for k in known if k.lower() == given.lower()]
     if not close and (words := SAID_ELSEWHERE.get(given.lower())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from blocks.errors import WiringError, shown
@@ -76,8 +77,12 @@ def names_port(end: str, port: str) -> bool:
 
     A block alone means its only input or output, which a port of it is then.
     """
-    end, port = end.strip(), port.strip()
-    return end == port or ("." not in end and port.partition(".")[0] == end)
+    return end.strip() in ends_naming([port])
+
+
+def ends_naming(ports: Iterable[str]) -> set[str]:
+    """The ends of written connections that mean one of some ports, as in `names_port`."""
+    return {end for port in ports for end in (port.strip(), port.strip().partition(".")[0])}
 
 
 def one_component(port: str) -> tuple[str, int] | None:

@@ -15,6 +15,7 @@ p     (np,)      parameters
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -324,7 +325,8 @@ class System:
         return list(found)
 
     def _fitting(self, pattern: str) -> list[str]:
-        fits = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+        literal = pattern.replace("[", "[[]").replace("?", "[?]")
+        fits = re.compile(fnmatch.translate(literal))  # which never tries two stars in all ways
         known = (*self.signals, *self.inner)
         found = [n for n in known if fits.fullmatch(n)]
         found += [

@@ -395,5 +395,5 @@ def _known(
             "connect(output, input) goes from an output to an input."
         )
     else:
-        problems.append(f"{where} has no {kind} '{name}'; {near_miss(name, right)}")
+        problems.append(f"{where} has no {kind} '{name}'; {near_miss(name, right, len(problems))}")
     return False

@@ -24,14 +24,13 @@ from typing import Any
 from blocks.arguments import is_number
 from blocks.contract.rate import instant, rational
 from blocks.contract.units import units_of
-from blocks.errors import BlockError, PlantloopError, ScenarioError, near_miss, shown
+from blocks.errors import LOOKED_UP, BlockError, PlantloopError, ScenarioError, near_miss, shown
 from cosim.scenario.source import Keys, ScenarioFile
 
 Check = Callable[[Any, "FilePlace"], Any]  # Any: a TOML value going in, a field's value coming out
 
 
 MOST = 10**9  # of a whole number
-LOOKED_UP = 100  # problems whose place within a list is looked for
 SHOWN = 20  # unknown keys of a table that are looked at one by one
 
 

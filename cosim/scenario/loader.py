@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blocks.errors import near_miss
 from blocks.files import is_file, is_inside
-from cosim.block_names import names_port
+from cosim.block_names import ends_naming
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.scenario.factory import module_file
 from cosim.scenario.fmu_tables import check_fmus
@@ -120,7 +120,7 @@ def _check_factory(factory: str, place: FilePlace, trust: bool) -> None:
 
 def _check_wiring(tables: Tables, place: FilePlace) -> None:
     """Blocks named by connections exist; ports are checked when the diagram is flattened."""
-    known = [*tables.blocks, *tables.fmus, *([tables.model.block] if tables.model else [])]
+    known = {*tables.blocks, *tables.fmus, *([tables.model.block] if tables.model else [])}
     wiring = place.at("wiring")
     for k, entry in enumerate(tables.wiring.connect):
         for port in dict.fromkeys(end for pair in entry.pairs for end in pair):
@@ -128,19 +128,20 @@ def _check_wiring(tables: Tables, place: FilePlace) -> None:
     for key, ports in (("ground", tables.wiring.ground), ("convert", tables.wiring.convert)):
         for k, port in enumerate(ports):
             _check_block(port, known, wiring.at(key, k), port)
-    connected = [target for entry in tables.wiring.connect for _, target in entry.pairs]
+    connected = {target.strip() for entry in tables.wiring.connect for _, target in entry.pairs}
     for k, port in enumerate(tables.wiring.convert):
-        if not any(names_port(end, port) for end in connected):
-            near = near_miss(port.strip(), connected)
+        if not connected & ends_naming([port]):
+            near = near_miss(port.strip(), connected, len(place.problems))
             wiring.at("convert", k).add_problem(f'nothing is connected to "{port.strip()}"; {near}', port)
     for name in tables.units if tables.diagram is None else ():
         _check_block(name, known, place.at("units"), name)
 
 
-def _check_block(port: str, known: list[str], place: FilePlace, written: str) -> None:
+def _check_block(port: str, known: set[str], place: FilePlace, written: str) -> None:
     name = port.strip().partition(".")[0]
     if name not in known:
-        place.add_problem(f"\"{written}\": no block '{name}'; {near_miss(name, known)}", written)
+        near = near_miss(name, known, len(place.problems))
+        place.add_problem(f"\"{written}\": no block '{name}'; {near}", written)
 
 
 def _check_run(run: Run, place: FilePlace) -> None:

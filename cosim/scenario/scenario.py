@@ -6,14 +6,15 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate, combinations
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from blocks.arguments import is_number
-from blocks.errors import PlantloopError, SimulationError, WiringError, near_miss
-from cosim.block_names import names_port
+from blocks.errors import LOOKED_UP, PlantloopError, SimulationError, WiringError, near_miss
+from cosim.block_names import ends_naming
 from cosim.diagram import Diagram
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
@@ -237,15 +238,20 @@ class Scenario:
 
     # --- inside ---------------------------------------------------------------------------------
     def _connect(self, d: Diagram, entry: ConnectEntry) -> None:
-        converted = self.tables.wiring.convert
+        converted = self._converted
         for source, target in entry.pairs:
             try:
-                d.connect(source, target, convert=any(names_port(target, port) for port in converted))
+                d.connect(source, target, convert=target.strip() in converted)
             except WiringError as error:  # the block has several ports, or none
                 place = self._place("wiring", "connect")
                 for problem in error.problems:
                     place.add_problem(problem, entry.written)
                 raise place.error() from error
+
+    @cached_property
+    def _converted(self) -> set[str]:
+        """The ends of connections at which units are converted."""
+        return ends_naming(self.tables.wiring.convert)
 
     def _place(self, *keys: str) -> FilePlace:
         return FilePlace(self.source, keys)
@@ -262,17 +268,32 @@ class Scenario:
 
     def _connection_named_in(self, problem: str) -> str | None:
         """The connection of which a wiring problem names both ports, or else one of them."""
-        named = set(re.findall(r"'([^'\s]+\.[^'\s]+)'", problem))
-        named |= {f"{block}.{port}" for block, port in re.findall(r"'(\S+)' has \w+ \w+ '(\S+)'", problem)}
-        connections = self.tables.wiring.connect
-        shared = [(len(named & set(pair)), c.written) for c in connections for pair in c.pairs]
-        most, written = max(shared, key=lambda found: found[0], default=(0, None))
-        return written if most else None
+        named = list(re.findall(r"'([^'\s]+\.[^'\s]+)'", problem))
+        named += [f"{block}.{port}" for block, port in re.findall(r"'(\S+)' has \w+ \w+ '(\S+)'", problem)]
+        both = [
+            self._connections[pair]
+            for pair in combinations(sorted(set(named)), 2)
+            if pair in self._connections
+        ]
+        one = [self._connections[(name,)] for name in named if (name,) in self._connections]
+        return min(both or one)[1] if both or one else None
+
+    @cached_property
+    def _connections(self) -> dict[tuple[str, ...], tuple[int, str]]:
+        """The first connection with a port, or with two: its number and how it is written."""
+        found: dict[tuple[str, ...], tuple[int, str]] = {}
+        for k, entry in enumerate(self.tables.wiring.connect):
+            for pair in entry.pairs:
+                for ports in {tuple(sorted(set(pair))), *((port,) for port in pair)}:
+                    found.setdefault(ports, (k, entry.written))
+        return found
 
     def _check_numbers(self, system: System, place: FilePlace) -> None:
         """Check names and sizes of parameters and initial values, one by one to report all problems."""
         for table, give in (("parameters", set_parameter), ("initial", set_initial)):
             for name, value in getattr(self.tables, table).items():
+                if _full(place):
+                    return
                 try:
                     give(system, Context.initial(system), name, value)
                 except PlantloopError as error:
@@ -282,7 +303,8 @@ class Scenario:
         """Keys of a dotted name; the file may write it as one quoted key or as nested tables."""
         inside, keys, rest = self.source.tables[table], [], name
         while isinstance(inside, dict) and rest not in inside:
-            first = next(k for k in inside if rest.startswith(f"{k}."))
+            words = accumulate(rest.split("."), "{}.{}".format)
+            first = next(k for k in words if k in inside)
             keys.append(first)
             inside, rest = inside[first], rest[len(first) + 1 :]
         return [*keys, rest]
@@ -303,6 +325,8 @@ class Scenario:
 
     def _check_signals(self, system: System, place: FilePlace) -> None:
         def check(at: FilePlace, name: str, find: Callable[[str], object]) -> None:
+            if _full(place):
+                return
             try:
                 find(name)
             except PlantloopError as error:
@@ -355,3 +379,10 @@ def signal_of(system: System, name: str) -> str:
     PlantloopError     no such signal or component
     """
     return system.locate(name)[0]
+
+
+def _full(place: FilePlace) -> bool:
+    """Whether there are so many problems that no other names are looked up; one of them says so."""
+    if len(place.problems) == LOOKED_UP:
+        place.add_problem(f"there are more than {LOOKED_UP} problems; other names are not looked up.")
+    return len(place.problems) > LOOKED_UP

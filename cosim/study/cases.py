@@ -103,8 +103,10 @@ def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:
     sizes = [len(axis.rows) for axis in axes]
     count = math.prod(sizes)
     _check_room(count, sum(np.size(v) for axis in axes for v in axis.rows[0]))
-    found = {}
-    for axis, places in zip(axes, np.unravel_index(np.arange(count), sizes) if sizes else (), strict=True):
+    found, steps = {}, count  # steps: between two values of an axis, the last of which changes fastest
+    for axis, size in zip(axes, sizes, strict=True):
+        steps //= size
+        places = np.arange(count) // steps % size
         for k, name in enumerate(axis.names):
             found[name] = _array(name, [row[k] for row in axis.rows])[places]
     return found, count

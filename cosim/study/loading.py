@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.study.formulas import Reduced, Temporal, below
 from cosim.study.measures import ROBUSTNESS
-from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, SHARES, correlation_matrix
+from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, MOST_CORRELATED, SHARES, correlation_matrix
 from cosim.study.study_schema import (
     STUDY_TABLES,
     ActionTable,
@@ -152,23 +152,32 @@ def _check_file(name: str, place: FilePlace, trust: bool) -> None:
 
 def _check_correlations(s: SamplingTable, place: FilePlace) -> None:
     """Pairs of two parameters, each once, that do not contradict each other."""
-    found = len(place.problems)
+    found, seen = len(place.problems), set[frozenset[str]]()
     for k, (a, b, _) in enumerate(s.correlations):
         for name in (a, b):
             if name not in s.parameters:
+                near = near_miss(name, s.parameters, len(place.problems))
                 place.at("correlations", k).add_problem(
-                    f"no parameter '{name}' in [sampling.parameters]; {near_miss(name, s.parameters)}"
+                    f"no parameter '{name}' in [sampling.parameters]; {near}"
                 )
         if a == b:
             place.at("correlations", k).add_problem(f"'{a}' with itself; name two.")
-        if any({a, b} == {c, d} for c, d, _ in s.correlations[:k]):
+        if (pair := frozenset((a, b))) in seen:
             place.at("correlations", k).add_problem(f"'{a}' and '{b}' are there already; keep one.")
+        seen.add(pair)
     if s.correlations and len(place.problems) == found:
-        matrix = correlation_matrix(list(s.parameters), s.correlations)
-        if np.linalg.eigvalsh(matrix)[0] <= 0:
-            place.at("correlations").add_problem(
-                "these contradict each other: their matrix is not positive definite; make them smaller."
-            )
+        _check_matrix(s.correlations, place.at("correlations"))
+
+
+def _check_matrix(pairs: Sequence[tuple[str, str, float]], place: FilePlace) -> None:
+    """Correlations that exist together, of as many parameters as a matrix of them can be worked with."""
+    names = list(dict.fromkeys(name for a, b, _ in pairs for name in (a, b)))
+    if len(names) > MOST_CORRELATED:
+        place.add_problem(f"are of {len(names)} parameters, expected at most {MOST_CORRELATED}.")
+    elif np.linalg.eigvalsh(correlation_matrix(names, pairs))[0] <= 0:
+        place.add_problem(
+            "these contradict each other: their matrix is not positive definite; make them smaller."
+        )
 
 
 NEEDS = {"set": (), "ramp": ("over",), "pulse": ("lasts",), "fault": ("signal",), "switch": ()}
@@ -276,11 +285,14 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
         "actions": [a.name for a in tables.actions if a.name],
     }
     for table, found in lists.items():
+        first = {name: k for k, name in reversed(list(enumerate(found)))}
         for name, count in Counter(found).items():
             if count > 1:
-                k = found.index(name)
-                place.at(table, k, "name").add_problem(f"'{name}' is there {count} times; rename the others.")
-    margins = {f"{name}{ROBUSTNESS}" for name in lists["requirements"]}
+                place.at(table, first[name], "name").add_problem(
+                    f"'{name}' is there {count} times; rename the others."
+                )
+    required = set(lists["requirements"])
+    margins = {f"{name}{ROBUSTNESS}" for name in required}
     varied = {name for axis in tables.sweep for name in axis.names}
     if tables.sampling is not None:
         varied |= {*tables.sampling.parameters, *(name for case in tables.sampling.cases for name in case)}
@@ -289,7 +301,7 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
             place.at("metrics", name).add_problem("is the column of a requirement's margin; rename it.")
         if name in varied:
             place.at("metrics", name).add_problem("is the name of what varies too; rename the metric.")
-        if name in lists["requirements"]:
+        if name in required:
             place.at("metrics", name).add_problem("is the name of a requirement too; rename one.")
         if name in RESERVED:
             place.at("metrics", name).add_problem("is a column of every table of cases; rename it.")
@@ -299,7 +311,7 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
         place.at("search", "requirement").add_problem(f"no requirement '{wanted}'; {hint}")
     for name in tables.search.metrics:
         if name not in tables.metrics:
-            hint = near_miss(name, tables.metrics)
+            hint = near_miss(name, tables.metrics, len(place.problems))
             place.at("search", "metrics").add_problem(f"no metric '{name}'; {hint}")
     for k, name in enumerate(lists["requirements"]):
         if name in varied:

@@ -22,6 +22,7 @@ DESIGNS: Mapping[str, int] = {SALTELLI: 2, MORRIS: 1}  # rows of a group, beside
 METHODS = (*SHARES, *DESIGNS, "file", "list", "corners")
 LEVELS = 4  # of a parameter in a design of Morris; a step goes half of them, 2/3 of the way from low to high
 MOST_CORNERS = 20  # parameters
+MOST_CORRELATED = 2000  # parameters that have correlations: their matrix takes the third power of time
 TINY = 1e-12  # samples stay this far from 0 and 1, where distributions have no values
 
 
@@ -98,9 +99,9 @@ def correlated(u: np.ndarray, correlation: np.ndarray) -> np.ndarray:
 
 def correlation_matrix(names: Sequence[str], pairs: Sequence[tuple[str, str, float]]) -> np.ndarray:
     """Symmetric, ones on the diagonal."""
-    found = np.eye(len(names))
+    found, place = np.eye(len(names)), {name: k for k, name in enumerate(names)}
     for a, b, value in pairs:
-        i, j = names.index(a), names.index(b)
+        i, j = place[a], place[b]
         found[i, j] = found[j, i] = value
     return found
 
@@ -128,6 +129,9 @@ def drawn(
     else:
         u = shares(method, runs, len(parameters), seed)
     if pairs:
-        u = correlated(u, correlation_matrix(list(parameters), pairs))
+        among = {name for a, b, _ in pairs for name in (a, b)}
+        names = [name for name in parameters if name in among]
+        columns_of = [k for k, name in enumerate(parameters) if name in among]
+        u[:, columns_of] = correlated(u[:, columns_of], correlation_matrix(names, pairs))
     columns = [d.quantile(u[:, k]) for k, d in enumerate(parameters.values())]
     return np.column_stack(columns) if columns else np.zeros((runs, 0))

@@ -222,10 +222,11 @@ def spreads(value: Any, place: FilePlace) -> dict[str, Distribution]:
         if nested:
             found |= {f"{name}.{rest}": v for rest, v in spreads(item, here).items()}
             continue
+        before = len(place.problems)
         try:
             found[name] = spread(item, here)
         except Expected as wrong:
-            if not any(place.source.where(here.keys) in text for _, text in place.problems):
+            if len(place.problems) == before:
                 hint = f" {wrong.hint}" if wrong.hint else ""
                 here.add_problem(f"expected {wrong.expected}.{hint}")
     return found
