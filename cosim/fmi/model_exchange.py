@@ -344,6 +344,8 @@ class ModelExchangeUnit:
             if not self.terminated:
                 c.enter_continuous_time_mode()
             c.states(self._x)
+        else:  # since an accepted step: it stays where that ended
+            self._x[:] = x
         self.inputs_given = u.copy()
         return self._results(self._x)
 

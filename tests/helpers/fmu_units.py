@@ -187,6 +187,14 @@ def _falling() -> Unit:
     return Unit((_out(x), dx), kinds=("me",), indicators=("x",), directional=False)
 
 
+def _leaving() -> Unit:
+    x, dx = _states(x=1.0)
+    whole = Var("events", "Int32", "parameter", "fixed", 0)
+    asked = Var("asked", "Int32", "output", "discrete", 0, "exact")
+    y = Var("y", causality="output")
+    return Unit((x, dx, y, whole, asked, *_parameters(when=0.25)), kinds=("me",), directional=False)
+
+
 def _latch() -> Unit:
     x, dx = _states(x=0.0)
     single = Var("single", "Float32", "input", start=0.0)
@@ -291,6 +299,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     "vanderpol": _vanderpol,
     "ball": _ball,
     "falling": _falling,
+    "leaving": _leaving,
     "latch": _latch,
     "stair": lambda: Unit(
         (Var("counter", "Int32", "output", "discrete", 1, "exact"),), stop=20.0, step=0.2, directional=False

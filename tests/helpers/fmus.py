@@ -136,11 +136,16 @@ def _built(source: str, header: str, version: str) -> Path:
 
 def _library(name: str, unit: Unit, build: Build) -> Path:
     source = unit.source or name
-    own_step = "Status model_step" in (SOURCES / f"{source}.c").read_text()
-    return _built(source, _header(unit, build, own_step), build.version)
+    text = (SOURCES / f"{source}.c").read_text()
+    own = [word for word, found in OWN.items() if found in text]
+    return _built(source, _header(unit, build, own), build.version)
 
 
-def _header(unit: Unit, build: Build, own_step: bool) -> str:
+OWN = {"OWN_STEP": "Status model_step", "OWN_ACCEPTED": "void model_accepted"}
+"""What a unit may define besides what all of them do, and how that is found in its source."""
+
+
+def _header(unit: Unit, build: Build, own: Sequence[str]) -> str:
     places = {v.name: k for k, v in enumerate(unit.variables)}
     first, cells, texts = {}, 0, 0
     for v in unit.variables:
@@ -182,7 +187,7 @@ def _header(unit: Unit, build: Build, own_step: bool) -> str:
     echoes = [str(places.get(v.echo, -1)) for v in unit.variables]
     numbers = lambda found: ", ".join(map(str, found)) or "0"
     return "\n".join([
-        *(["#define OWN_STEP"] if own_step else []),
+        *(f"#define {word}" for word in own),
         f"#define INTERNAL_STEP {unit.internal_step!r}",
         f'#define TOKEN "{build.token}"',
         f"enum {{ N_VARIABLES = {len(rows)}, N_CELLS = {cells}, N_TEXTS = {texts or 1} }};",

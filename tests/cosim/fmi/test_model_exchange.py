@@ -112,6 +112,24 @@ def test_time_events_and_the_end_of_the_run(version: str, engine: str) -> None:
 
 @versions
 @both
+def test_the_end_of_the_run_after_an_accepted_step(version: str, engine: str) -> None:
+    """States and outputs stay where that step ended: x' = -x, y = x."""
+    asks = '<ModelExchange needsCompletedIntegratorStep="true" ' if version == "3.0" else "<ModelExchange "
+    path = build_fmu("leaving", version=version, change=lambda text: text.replace("<ModelExchange ", asks))
+    fmu = FMU(path, kind="me", outputs=["x", "y", "asked"])
+    r = simulate(alone(fmu), until=1.0, engine=engine, log_every=0.05)
+    assert "terminateSimulation" in r.message
+    assert 0.25 < r.time[-1] < 1.0
+    for name in ("unit.x", "unit.y"):
+        np.testing.assert_allclose(r[name][:, 0], np.exp(-r.time), atol=1e-7)
+    r = simulate(alone(fmu), until=2.0, engine=engine, log_at=[2.0], parameters={"unit.events": 1.0})
+    assert not r.message
+    assert r["unit.asked"][-1, 0] >= 2
+    assert r["unit.x"][-1, 0] == pytest.approx(math.exp(-2.0), abs=1e-7)
+
+
+@versions
+@both
 def test_discrete_inputs_are_read_at_events(version: str, engine: str) -> None:
     fmu = FMU(build_fmu("feedthrough", version=version), kind="me")
     d = Diagram("inputs")

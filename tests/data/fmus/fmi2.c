@@ -245,6 +245,9 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_set, fmi2
 {
     ALLOW(CONTINUOUS, "fmi2CompletedIntegratorStep");
     (void)no_set;
+#ifdef OWN_ACCEPTED
+    model_accepted(u);
+#endif
     *event = u->event_due;
     *terminate = u->terminate;
     return fmi2OK;

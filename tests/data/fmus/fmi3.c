@@ -346,6 +346,9 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Boolean no_set
 {
     ALLOW(CONTINUOUS, "fmi3CompletedIntegratorStep");
     (void)no_set;
+#ifdef OWN_ACCEPTED
+    model_accepted(u);
+#endif
     *event = u->event_due != 0;
     *terminate = u->terminate != 0;
     return fmi3OK;

@@ -70,6 +70,8 @@ void model_event(Unit *u);                 /* what happens in event mode */
 Status model_step(Unit *u, double h);      /* a communication step; unit.c has one for models with states */
 double model_partial(Unit *u, int unknown, int known); /* of one variable (place in the table) to another */
 
+void model_accepted(Unit *u); /* an integrator's step was accepted: of units that care */
+
 void model_clocks(Unit *u);         /* intervals that are known before initialisation, and */
 void model_tick(Unit *u, double t); /* clocks became active: of units with clocks */
 

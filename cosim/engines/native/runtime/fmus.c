@@ -115,6 +115,7 @@ static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, doub
         u->terminated |= terminate;
     }
     u->set_by = 0;
+    u->ready = !u->terminated; /* it stays where it is from now on */
     out[0] = (double)u->asked;
     return 0;
 }
