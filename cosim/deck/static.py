@@ -89,7 +89,7 @@ def equilibrium(
         set_input(model.system, context, name, value)
     model.context.assign(context)
     set_input(model.system, model.context, TIME, time)
-    model.context.t = time  # the time that user subroutines see
+    model.context.t = time  # the time of what is sampled
     swings = 0
     try:
         if limits.method == "MKEAM" and not quasi:

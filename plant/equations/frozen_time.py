@@ -4,8 +4,7 @@ An equilibrium at time t has no velocities, although motions and forces are func
 a plant input that is set from outside and does not change: motions on positions hold where they are at that
 time, those on velocities and accelerations hold where they stand. Sensors watch a motion and are left out.
 
-User subroutines take their time from the run itself: it stands still while an equilibrium is looked for, but
-not while energy attrition swings.
+User subroutines are called at that time too: a formula for their argument, which no file can give, says so.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import casadi as ca
 
 from plant.constraints.stabilisation import Projection
 from plant.elements import Element, Model, Motion_Joint, Motion_Marker, Reference_Variable, Sensor_Event
+from plant.elements.subroutine import UserSubroutine
 from plant.expressions.expression import Expression, parse
 from plant.expressions.formulas import Formulas
 from plant.mechanics.absolute import Bodies
@@ -85,6 +85,9 @@ def _frozen(formulas: Formulas, model: Model, clock: int) -> Formulas:
         for motion in model.all(kind):
             if motion.val_type != "D":
                 found[motion.tag, motion.id, "expr"] = parse("0", motion.where)
+    for element in (e for same in model.elements.values() for e in same.values()):
+        if isinstance(element, UserSubroutine) and element.has_subroutine:
+            found[element.tag, element.id, "time"] = parse(f"VARVAL({clock})", element.where)
     return MappingProxyType(found)
 
 

@@ -120,7 +120,7 @@ def _opaque(call: RoutineCall, b: Equations, home: Home, reason: str) -> ca.SX:
     routine = home.routine()
     assert routine is not None  # a missing one has raised
     asked = call.asked(routine)
-    inputs = [call.scope.time, *asked.symbols(call.scope, call.element), *call.given]
+    inputs = [call.time, *asked.symbols(call.scope, call.element), *call.given]
     column, size = ca.densify(ca.vertcat(*inputs)), call.form.size
     n = int(column.numel())
 

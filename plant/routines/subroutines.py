@@ -254,6 +254,12 @@ class RoutineCall:
             **{f"count{k}": count for k, count in enumerate(self.counts)},
         }
 
+    @property
+    def time(self) -> ca.SX:
+        """The time it is called at [s]: the run's, or what stands for it in a plant at rest."""
+        instead = self.values.formula(self.element, "time")
+        return self.scope.time if instead is None else instead.evaluate(self.scope)
+
     def arguments(
         self, time: Any, given: Sequence[Any], dflag: bool, iflag: bool, order: int | None = None
     ) -> list[Any]:
@@ -274,7 +280,7 @@ class RoutineCall:
         """The routine run on symbols."""
         routine = script.symbolic()
         access = Symbolic(self.values.model, self.scope, self.form.name not in WITHOUT_ACCESS)
-        time = as_scalar(self.scope.time)
+        time = as_scalar(self.time)
         given = [_entries(vector) for vector in self.given]
         with script.watched():
             routine(self.arguments(time, given, False, True), access)
@@ -316,7 +322,7 @@ class RoutineCall:
         """The routine, loaded anew for each run, as a function of time, what it asks for and is given."""
         routine = load()
         asked = self.asked(routine)
-        inputs = [self.values.time, *asked.symbols(self.values, self.element), *self.given]
+        inputs = [self.time, *asked.symbols(self.values, self.element), *self.given]
         column = ca.densify(ca.vertcat(*inputs))
         n, m = int(column.numel()), self.form.size
 

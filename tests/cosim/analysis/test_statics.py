@@ -12,7 +12,7 @@ from cosim.deck import run_deck
 from plant import Plant
 from plant.equations.frozen_time import resting
 from tests.helpers.checked import closed_form, independent
-from tests.helpers.decks import ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
+from tests.helpers.decks import ALONG_X, ALONG_Y, body, deck, joint, marker, pendulum, simulate, slider
 from tests.helpers.plants import deck as shipped
 from tests.helpers.plants import reference
 
@@ -258,3 +258,33 @@ def test_what_nothing_holds_may_stay_where_it_is(coordinates):
     assert run.result["plant.request_rod"][-1] == pytest.approx(
         [0.5 * np.sin(0.4), -0.5 * np.cos(0.4), 0.0], abs=1e-12
     )
+
+
+@pytest.mark.parametrize("opaque", [False, True])
+def test_subroutines_stand_at_the_time_of_the_equilibrium(opaque, tmp_path):
+    """A bob of 1 kg on a cart that moves 0.3 t, pushed by 5 t: at t = 1 its rod leans by atan(5/g).
+
+    No rest was found: the motion went on at its rate. Energy attrition ran after a force that grew.
+    """
+    late = "    if time > 1e9: return 0.0\n" * opaque
+    (tmp_path / "s.py").write_text(
+        f"def MOTSUB(id, time, par, npar, iord, iflag):\n{late}    return [0.3*time, 0.3, 0.0][iord]\n"
+        f"def VARSUB(id, time, par, npar, dflag, iflag):\n{late}    return 5.0*time\n"
+    )
+    script = f'type="USERSUB" interpreter="PYTHON" script_name="{tmp_path}/s.py" usrsub_param_string="USER()"'
+    model = body(2, 2.0, 0.1, 0, 0, 0) + marker(11, 1, axes=ALONG_X) + marker(21, 2, axes=ALONG_X)
+    model += joint(1, "TRANSLATIONAL", 21, 11) + body(3, 1.0, 0.1, 0, 0, -0.9)
+    model += marker(22, 2, axes=ALONG_Y) + marker(32, 3, axes=ALONG_Y) + joint(2, "REVOLUTE", 32, 22)
+    model += f'<Motion_Joint id="1" joint_id="1" joint_type="T" val_type="D" {script}/>'
+    model += (
+        f'<Reference_Variable id="1" {script}/><Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="30" '
+    )
+    model += (
+        'fx_expression="VARVAL(1)"/><Post_Request id="1" type="EXPRESSION" expr1="DX(30)" expr2="DZ(30)"/>'
+    )
+    lean = np.arctan2(5.0, 9.81)
+    known = [0.3 + 0.9 * np.sin(lean), -0.9 * np.cos(lean)]
+    sequence = simulate("Static", end_time=1, num_steps=2)
+    for commands in (sequence, simulate("Transient", end_time=1, num_steps=2) + MKEAM + STATIC):
+        found, _ = rests(model, "joint", commands, trust=True)
+        assert found[:2] == pytest.approx(known, abs=1e-9)
