@@ -120,3 +120,24 @@ def test_a_crossing_that_rests_on_its_threshold_fires_where_it_begins_to_move(en
     """Its value is beyond zero all the way, so that it does not say where the sign changes: its rate does."""
     r = simulate(alone(moving_off), 1.0, engine=engine, solver="rk4", step=0.02)
     assert [e.time for e in r.events] == [pytest.approx(0.3, abs=0.02)]  # a step
+
+
+FALLING = 0.9 - 0.01 * np.arange(80)
+PASSED = np.concatenate([FALLING[:63], [0.5003, 0.5003, 0.2501], FALLING[63:]])
+
+
+def many_crossings(b):
+    """More than are compared at once: two of different rows fire together, those behind fire first."""
+    x = ramp(b)[0]
+    for k, threshold in enumerate(PASSED):
+        rising = k % 2 == 0
+        towards = x - threshold if rising else threshold - x
+        b.when(towards, [(b.mode(f"m{k}", 0.0), 1.0)], "rising" if rising else "falling", f"c{k}")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_of_many_crossings_fires_once_where_it_is_passed(engine):
+    order = np.argsort(PASSED, kind="stable")
+    found = events_of(many_crossings, engine)
+    assert [name for name, _ in found] == [f"c{k}" for k in order]
+    np.testing.assert_allclose([time for _, time in found], PASSED[order], rtol=0.0, atol=1e-9)

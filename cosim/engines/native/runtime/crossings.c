@@ -37,48 +37,70 @@ int pl_on_threshold(const pl_run *r, int i)
     return fabs(r->g[i]) <= fmax(r->system->threshold[i], r->missed[i]);
 }
 
-/* Is each of the numbers from `first` to before `last` beyond its threshold, on the side that is stored? */
-PL_WIDE static int all_beyond(const double *g, const double *stored, const double *threshold, int first, int last)
-{
-    int64_t loud = 0; /* as wide as what is compared: several at once */
+/* Is a number beyond its threshold, on the side that is stored? With `unusual`, some were missed or begin anew. */
+#define BEYOND(i) \
+    ((g[i] * stored[i] > threshold[i]) & (!unusual | ((g[i] * stored[i] > missed[i]) & (fabs(stored[i]) <= 1.0))))
 
-    for (int i = first; i < last; i++) loud |= g[i] * stored[i] > threshold[i] ? 0 : 1;
-    return !loud;
+enum { ROW = 64 }; /* numbers compared, several at once, before any is looked at by itself */
+
+/* The numbers from `first` to before `last` that are not beyond go behind the n in `loud`; how many are there then. */
+PL_INLINE int loud_ones(
+    const double *restrict g, const double *restrict stored, const double *restrict threshold,
+    const double *restrict missed, int first, int last, int unusual, int32_t *restrict loud, int n)
+{
+    for (int begin = first; begin < last; begin += ROW) {
+        const int end = last - begin < ROW ? last : begin + ROW;
+        int64_t any = 0; /* as wide as what is compared */
+        for (int i = begin; i < end; i++) any |= BEYOND(i) ? 0 : 1;
+        for (int i = begin; any && i < end; i++)
+            if (!BEYOND(i)) loud[n++] = i;
+    }
+    return n;
 }
 
-/* Are all beyond their thresholds, on the side that is stored? */
-static int quiet(const pl_run *r)
+PL_WIDE static int add_loud(const pl_run *r, int first, int last, int n)
 {
-    const stretches looked = looked_at(r);
-    const double *g = r->g, *stored = r->context->signs, *threshold = r->system->threshold;
-
-    if (r->any_missed | r->any_anew) return 0;
-    for (int k = 0; k < looked.n; k++)
-        if (!all_beyond(g, stored, threshold, looked.ends[2 * k], looked.ends[2 * k + 1])) return 0;
-    return 1;
+    return loud_ones(r->g, r->context->signs, r->system->threshold, r->missed, first, last, 0, r->loud, n);
 }
 
-/* Signs of those that were looked at, and which of them are on their threshold, or no number. */
-static int signs_by_value(pl_run *r)
+PL_WIDE static int add_loud_unusual(const pl_run *r, int first, int last, int n)
+{
+    return loud_ones(r->g, r->context->signs, r->system->threshold, r->missed, first, last, 1, r->loud, n);
+}
+
+/* Those that were looked at and are not beyond their thresholds on the sides that are stored, in order. */
+static void find_loud(pl_run *r)
 {
     const stretches looked = looked_at(r);
+    const int unusual = r->any_missed | r->any_anew;
     int n = 0;
 
-    memcpy(r->new_signs, r->context->signs, sizeof(double) * (size_t)r->system->n_events);
-    for (int k = 0; k < looked.n; k++)
-        for (int32_t i = looked.ends[2 * k]; i < looked.ends[2 * k + 1]; i++) {
-            const double missed = r->missed[i], threshold = r->system->threshold[i];
-            r->new_signs[i] = r->g[i] > 0. ? 1. : -1.;
-            if (!(fabs(r->g[i]) > (missed > threshold ? missed : threshold))) r->special[n++] = i;
-        }
+    for (int k = 0; k < looked.n; k++) {
+        const int first = looked.ends[2 * k], last = looked.ends[2 * k + 1];
+        n = unusual ? add_loud_unusual(r, first, last, n) : add_loud(r, first, last, n);
+    }
+    r->n_loud = n;
+}
+
+/* Signs of those, and which of them are on their threshold, or no number. */
+static int signs_by_value(pl_run *r)
+{
+    int n = 0;
+
+    for (int k = 0; k < r->n_loud; k++) {
+        const int32_t i = r->loud[k];
+        const double missed = r->missed[i], threshold = r->system->threshold[i];
+        r->new_signs[i] = r->g[i] > 0. ? 1. : -1.;
+        if (!(fabs(r->g[i]) > (missed > threshold ? missed : threshold))) r->special[n++] = i;
+    }
     return n;
 }
 
 int pl_evaluate_crossings(pl_run *r, double t, const double *x)
 {
     evaluate(r, t, x);
-    r->quiet = quiet(r);
-    if (r->quiet) return PL_DONE;
+    find_loud(r);
+    if (!r->n_loud) return PL_DONE;
     const int n = signs_by_value(r);
     pl_evaluate_some(r, r->model->crossing_rates, r->special, n, r->g_rates);
     for (int k = 0; k < n; k++) {
@@ -90,6 +112,14 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
         return PL_NO_SIGN;
     }
     return PL_DONE;
+}
+
+/* Where it was looked at last. */
+static double sign_now(const pl_run *r, int i)
+{
+    for (int k = 0; k < r->n_loud; k++)
+        if (r->loud[k] == i) return r->new_signs[i];
+    return r->context->signs[i];
 }
 
 PL_WIDE static void note_sizes(const double *restrict g, double *restrict farthest, int first, int last)
@@ -128,28 +158,21 @@ static const double *state_at(pl_run *r, double t)
 /* Where the sign of a crossing changes that is on its threshold all the way, and begins to move: crossings.py, _turn. */
 static double turn(pl_run *r, int i, double side, double low, double high)
 {
-    double *kept = r->out;
-    const size_t size = sizeof(double) * (size_t)r->system->n_events;
-
-    memcpy(kept, r->new_signs, size);
     for (;;) {
         const double middle = 0.5 * (low + high);
         if (!(low < middle && middle < high && high - low > 1e-15 * (fabs(high) > 1. ? fabs(high) : 1.))) break;
         if (pl_evaluate_crossings(r, middle, state_at(r, middle))) break;
-        if ((r->quiet ? r->context->signs : r->new_signs)[i] == side)
+        if (sign_now(r, i) == side)
             high = middle;
         else
             low = middle;
     }
-    memcpy(r->new_signs, kept, size);
-    r->quiet = 0;
     return high;
 }
 
 /* To the last bit that matters; the end that has crossed is returned: crossings.py, _root. */
-static double root(pl_run *r, int i, double low, double high)
+static double root(pl_run *r, int i, double side, double low, double high)
 {
-    const double side = r->new_signs[i];
     double below = beyond(r, i, side, low), above = beyond(r, i, side, high), before = INFINITY;
     const double begin = low, end = high;
     int slow = 0, last = 0, beyond_at_all = below > 0.;
@@ -185,10 +208,34 @@ static double root(pl_run *r, int i, double low, double high)
     return beyond_at_all ? turn(r, i, side, begin, end) : high;
 }
 
-static int fires(const pl_run *r, int i)
+/* Crossings that fire, into r->fired; how many, and the signs they change to, into `sides`. */
+static int firing(pl_run *r, double *sides)
 {
-    const int direction = r->system->direction[i];
-    return r->new_signs[i] != r->context->signs[i] && (direction == 0 || direction == r->new_signs[i]);
+    int n = 0;
+
+    for (int k = 0; k < r->n_loud; k++) {
+        const int32_t i = r->loud[k];
+        const int direction = r->system->direction[i];
+        const double now = r->new_signs[i];
+        if (now == r->context->signs[i] || (direction != 0 && direction != now)) continue;
+        sides[n] = now;
+        r->fired[n++] = i;
+    }
+    return n;
+}
+
+/* The first of those that changed their signs between two times, into r->located; its time, into first. */
+static void first_root(pl_run *r, double low, double high, double *first)
+{
+    double *sides = r->out;
+    const int n = firing(r, sides); /* what looks for a root may look at all anew */
+
+    for (int k = 0; k < n; k++) {
+        const double t = root(r, r->fired[k], sides[k], low, high);
+        if (r->located >= 0 && !(t < *first)) continue;
+        *first = t;
+        r->located = r->fired[k];
+    }
 }
 
 #define TINY 1e-6 /* of its size in a piece; what goes less far beyond zero and comes back is no crossing */
@@ -260,7 +307,6 @@ static int resolved(pl_run *r, double t0, double t1)
 static int search(pl_run *r, double t0, double t1, int depth, double *first)
 {
     pl_context *c = r->context;
-    const int n = r->system->n_events;
 
     if (r->settings->in_time && depth < 10 && !resolved(r, t0, t1)) {
         const double middle = 0.5 * (t0 + t1);
@@ -278,13 +324,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             if (r->model->nx) memcpy(c->x, x, sizeof(double) * (size_t)r->model->nx);
             return reason;
         }
-        for (int i = 0; !r->quiet && i < n; i++) {
-            if (!fires(r, i)) continue;
-            const double t = root(r, i, low, high);
-            if (r->located >= 0 && !(t < *first)) continue;
-            *first = t;
-            r->located = i;
-        }
+        first_root(r, low, high, first);
         if (r->located >= 0) { /* a whole flight may lie in this quarter */
             const double middle = 0.5 * (low + *first);
             evaluate(r, middle, state_at(r, middle));
@@ -292,7 +332,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             return PL_DONE;
         }
         pl_note_farthest(r);
-        if (!r->quiet) memcpy(c->signs, r->new_signs, sizeof(double) * (size_t)n);
+        for (int k = 0; k < r->n_loud; k++) c->signs[r->loud[k]] = r->new_signs[r->loud[k]];
         r->held_known = 1;
         low = high;
     }

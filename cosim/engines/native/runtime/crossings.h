@@ -6,9 +6,9 @@
 
 #include "plantloop.h"
 
-/* Crossings into r->g, but for those that are known to be what they were. Either r->quiet, all are beyond their
-   thresholds on the sides that are stored, or signs are in r->new_signs: by their values, on the threshold by where
-   they move (r->g_rates), at rest there as each says. PL_NO_SIGN where one (r->index) has none. */
+/* Crossings into r->g, but for those that are known to be what they were. Those that are not beyond their thresholds
+   on the sides that are stored are the r->n_loud in r->loud, their signs in r->new_signs: by their values, on the
+   threshold by where they move (r->g_rates), at rest there as each says. PL_NO_SIGN where one (r->index) has none. */
 int pl_evaluate_crossings(pl_run *r, double t, const double *x);
 /* Does where it moves decide the sign of a crossing, whose value is in r->g? */
 int pl_on_threshold(const pl_run *r, int i);

@@ -69,7 +69,10 @@ void pl_set_held(pl_run *r, const int32_t *places, int n)
 {
     double *h = r->context->h;
     for (int i = 0; i < n; i++) {
-        if (memcmp(h + places[i], r->out + i, sizeof(double)) == 0) continue;
+        uint64_t old, new; /* bit by bit */
+        memcpy(&old, h + places[i], sizeof old);
+        memcpy(&new, r->out + i, sizeof new);
+        if (old == new) continue;
         h[places[i]] = r->out[i];
         r->held_known = 0;
     }

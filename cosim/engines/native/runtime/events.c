@@ -32,7 +32,8 @@ static int find_due(pl_run *r)
     if (r->unsolved) return PL_NO_SOLUTION;
     if (reason) return reason;
     pl_note_farthest(r);
-    for (int i = 0; !r->quiet && i < s->n_events; i++) {
+    for (int k = 0; k < r->n_loud; k++) {
+        const int32_t i = r->loud[k];
         const double now = r->new_signs[i], before = c->signs[i];
         if (now == before) continue;
         const int moving = fabs(r->g[i]) <= s->threshold[i] && r->g_rates[i] != 0.0;
@@ -46,35 +47,57 @@ static int find_due(pl_run *r)
     return PL_DONE;
 }
 
+/* The most that rounding of the states can count for. */
+static double most_rounding(const pl_run *r, int32_t event)
+{
+    return JUMP * fmax(r->largest[event], r->farthest[event]);
+}
+
+/* Some crossings here, into r->out. */
+static void crossings_here(pl_run *r, const int32_t *events, int n)
+{
+    pl_set_arguments(r, r->context->t, r->context->x);
+    pl_evaluate_some(r, r->model->crossings, events, n, r->out);
+}
+
 /* How far some crossings may be from zero by the last bits of the states alone; their values are in r->out. */
 static const double *rounding_here(pl_run *r, const int32_t *events, int n)
 {
-    const pl_parts *crossings = r->model->crossings;
     double *moved = r->out + r->system->n_events;
 
-    pl_set_arguments(r, r->context->t, r->context->x);
-    pl_evaluate_some(r, crossings, events, n, r->out);
     for (int64_t k = 0; k < r->model->nx; k++) {
         const double shaken = LAST_BITS * (k % 2 ? -1.0 : 1.0) * (1.0 + (double)(k % 7) / 7.0);
         r->scratch[k] = r->context->x[k] * (1.0 + shaken);
     }
     if (r->model->nx) r->a.x = r->scratch; /* what is solved for stays */
-    pl_evaluate_some(r, crossings, events, n, moved);
+    pl_evaluate_some(r, r->model->crossings, events, n, moved);
     for (int k = 0; k < n; k++) {
         const int32_t i = events[k];
-        moved[i] = fmin(4.0 * fabs(moved[i] - r->out[i]), JUMP * fmax(r->largest[i], r->farthest[i]));
+        moved[i] = fmin(4.0 * fabs(moved[i] - r->out[i]), most_rounding(r, i));
     }
     return moved;
+}
+
+/* Is a crossing off its threshold by no more than rounding can count for? */
+static int may_be_missed(const pl_run *r, int32_t i)
+{
+    const double g = fabs(r->out[i]), threshold = r->system->threshold[i];
+    return threshold > 0.0 && g > threshold && g <= most_rounding(r, i);
 }
 
 /* Crossings that were located here, or are due, are on their thresholds, however far rounding left them from it. */
 static void keep_missed(pl_run *r, const int32_t *events, int n)
 {
+    int any = 0;
+
+    crossings_here(r, events, n);
+    for (int k = 0; k < n; k++) any |= may_be_missed(r, events[k]);
+    if (!any) return;
     const double *rounding = rounding_here(r, events, n);
     for (int k = 0; k < n; k++) {
         const int32_t i = events[k];
-        const double g = fabs(r->out[i]), threshold = r->system->threshold[i];
-        if (!(threshold > 0.0 && g > threshold && g <= rounding[i])) continue;
+        const double g = fabs(r->out[i]);
+        if (!may_be_missed(r, i) || !(g <= rounding[i])) continue;
         r->missed[i] = g;
         r->any_missed = 1;
     }
@@ -87,12 +110,22 @@ void pl_forget_missed(pl_run *r)
     r->any_missed = r->held_known = 0;
 }
 
+/* Has a crossing not left its threshold since it fired last, but for what rounding makes of it? */
+static int has_not_left(pl_run *r, int32_t event)
+{
+    const double gone = r->farthest[event];
+
+    if (gone <= r->system->threshold[event]) return 1;
+    if (!(gone <= most_rounding(r, event))) return 0;
+    crossings_here(r, &event, 1);
+    return gone <= rounding_here(r, &event, 1)[event];
+}
+
 /* Do events follow each other without end? Either time hardly goes on, or a crossing comes back to zero again and
    again without ever having left its threshold. */
 static int endless(pl_run *r)
 {
     const double t = r->context->t;
-    const double *rounding = rounding_here(r, r->fired, r->n_fired);
     int idle = 0;
 
     if (t - r->dense_since <= WINDOW * (r->until - r->dense_since)) {
@@ -103,7 +136,7 @@ static int endless(pl_run *r)
     }
     for (int k = 0; k < r->n_fired; k++) {
         const int i = r->fired[k];
-        r->n_idle[i] = r->farthest[i] <= fmax(r->system->threshold[i], rounding[i]) ? r->n_idle[i] + 1 : 0;
+        r->n_idle[i] = has_not_left(r, i) ? r->n_idle[i] + 1 : 0;
         r->largest[i] = fmax(r->largest[i], r->farthest[i]);
         r->farthest[i] = 0.0;
         idle |= r->n_idle[i] > REPEATS;

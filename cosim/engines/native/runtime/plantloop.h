@@ -174,13 +174,14 @@ typedef struct {
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
     /* x0, x1: ends of the step, integrated1: x1 as integrated, kept in unprojected where x1 is moved; y: all
-       signals; prepared: the parameters c was made of; new_signs: of crossings where they were last looked at */
+       signals; prepared: the parameters c was made of; new_signs: of loud crossings where they were last looked at */
     double *x0, *x1, *integrated1, *unprojected, *k, *trial, *f1, *y, *prepared, *c, *scratch;
     double *new_signs, *newton;
     double *g, *g_rates; /* (n_events,) crossings where they were last looked at, and how those on zero move: */
     double *corners_before, *corners_behind, *corners_now; /* (n_corners,) at places of the step at hand */
     int32_t *special, *wanted, every_crossing[2]; /* their numbers; is a piece to be called? */
-    int32_t any_missed, any_anew, held_known, quiet; /* g and signs are those of all held; none is on zero or beyond */
+    int32_t *loud, n_loud; /* crossings that are not beyond their thresholds, on the sides that are stored */
+    int32_t any_missed, any_anew, held_known; /* g and signs are those of all held */
     int32_t *due;
     long long *iv;
     double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */

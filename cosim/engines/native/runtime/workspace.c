@@ -109,6 +109,7 @@ void pl_instantiate(pl_run *r, void *workspace)
         r->g = take(&next, (size_t)s->n_events);
         r->g_rates = take(&next, (size_t)s->n_events);
         r->special = (int32_t *)take(&next, (size_t)s->n_events);
+        r->loud = r->special + s->n_events; /* two integers have room in a double */
         r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
         r->every_crossing[1] = s->n_events;
         r->n_idle = (int32_t *)take(&next, (size_t)s->n_events);
