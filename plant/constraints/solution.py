@@ -74,6 +74,8 @@ class StandIns:
 
     def used(self, expression: Matrix) -> list[_Unknown]:
         """The symbols that an expression depends on."""
+        if not self.every:
+            return []
         present = {hash_of(s) for s in ca.symvar(ca.SX(expression))}
         return [u for u in self.every if any(hash_of(e) in present for e in u.symbol.nonzeros())]
 

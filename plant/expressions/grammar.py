@@ -48,6 +48,7 @@ COLON: ":"
 WIDTH = 100  # longest text shown whole in a message
 LONGEST = 200_000  # characters; they take a second and a half to read
 DEEPEST = 2500  # brackets within brackets
+SHORT = 200  # characters; trees of such texts are kept, 20 MB at most
 
 _COMPARISON = "There are no comparisons; use IF(a-b: less, equal, greater), STEP, MAX or MIN."
 _CURES = {
@@ -128,7 +129,7 @@ def read(text: str, where: str = "") -> lark.Tree[Any]:
     if not text.strip():
         raise fault(text, 0, "the expression is empty", where)
     try:
-        return _parser().parse(text)
+        return _tree(text) if len(text) <= SHORT else _parser().parse(text)
     except lark.UnexpectedCharacters as error:
         raise _unknown_character(text, error.pos_in_stream or 0, where) from None
     except lark.UnexpectedToken as error:
@@ -145,6 +146,12 @@ def postorder(tree: lark.Tree[Any]) -> Iterator[lark.Tree[Any]]:
             continue
         waiting.append((node, True))
         waiting.extend((child, False) for child in reversed(node.children) if not isinstance(child, str))
+
+
+@functools.lru_cache(256)
+def _tree(text: str) -> lark.Tree[Any]:
+    """The syntax tree of a short text, which nobody changes; the same text is often read again."""
+    return _parser().parse(text)
 
 
 @functools.cache

@@ -348,3 +348,14 @@ def test_heavy_libraries_are_imported_when_needed():
 
 def _still(r):
     return MarkerState(ca.SX(ca.DM(r)), ca.SX.eye(3), ca.SX.zeros(3), ca.SX.zeros(3))
+
+
+def test_the_same_text_read_again_is_said_to_be_at_the_new_place():
+    """Trees of short texts are kept; warnings, faults and places are each reader's own."""
+    text = "SIN(TIME)+QWERTY(3)"
+    for where in ("a.xml:1", "b.xml:7"):
+        with pytest.raises(ExpressionError, match=rf"QWERTY.*{where}, column 11"):
+            parse(text, where)
+    for _ in range(2):
+        with pytest.warns(PlantWarning, match="means degrees"):
+            assert parse("30D+2*TIME").where == ""
