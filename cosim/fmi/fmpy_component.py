@@ -13,7 +13,7 @@ import numpy as np
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.binding import ffi
-from cosim.fmi.interface.dialect import LAST_SUCCESSFUL_TIME, TERMINATED
+from cosim.fmi.interface.dialect import DO_STEP_STATUS, LAST_SUCCESSFUL_TIME, PENDING, TERMINATED, awaited
 from cosim.fmi.interface.exchange import EXACT, grouped
 from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
@@ -190,7 +190,13 @@ class FMPyComponent:
         try:
             found = self._do("doStep", t, h, no_way_back)
         except FMUCallError as error:
-            if error.value != DISCARD:
+            status = error.value
+            if status == PENDING:
+                status = awaited(lambda: int(self._do("getStatus", DO_STEP_STATUS)))
+            if status in (0, 1):
+                self.call.time = t + h
+                return StepOutcome(t + h)
+            if status != DISCARD:
                 raise
             if self._new:
                 return StepOutcome(t, early=True, discarded=True)

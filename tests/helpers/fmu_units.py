@@ -187,6 +187,15 @@ def _falling() -> Unit:
     return Unit((_out(x), dx), kinds=("me",), indicators=("x",), directional=False)
 
 
+def _partial() -> Unit:
+    u, y = Var("u", causality="input", start=0.0), Var("y", causality="output", depends=("u",))
+    calls = Var("calls", "Int32", "output", "discrete", 0, "exact")
+    return Unit(
+        (u, y, calls, *_parameters(most=0.03)),
+        versions=("2.0",), kinds=("cs",), directional=False, step=0.1,
+    )  # fmt: skip
+
+
 def _leaving() -> Unit:
     x, dx = _states(x=1.0)
     whole = Var("events", "Int32", "parameter", "fixed", 0)
@@ -310,18 +319,8 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
         (Var("y", "Int32", "output", "discrete"),), resources={"y.txt": "a"}, directional=False
     ),
     "faulty": _faulty,
-    "partial": lambda: Unit(
-        (
-            Var("u", causality="input", start=0.0),
-            Var("y", causality="output", depends=("u",)),
-            Var("calls", "Int32", "output", "discrete", 0, "exact"),
-            *_parameters(most=0.03),
-        ),
-        versions=("2.0",),
-        kinds=("cs",),
-        directional=False,
-        step=0.1,
-    ),
+    "partial": _partial,
+    "background": _partial,
     "counter": _counter,
     "clockwork": _clockwork,
     "partitions": _partitions,

@@ -141,7 +141,11 @@ def _library(name: str, unit: Unit, build: Build) -> Path:
     return _built(source, _header(unit, build, own), build.version)
 
 
-OWN = {"OWN_STEP": "Status model_step", "OWN_ACCEPTED": "void model_accepted"}
+OWN = {
+    "OWN_STEP": "Status model_step",
+    "OWN_ACCEPTED": "void model_accepted",
+    "IN_BACKGROUND": "(IN_BACKGROUND)",
+}
 """What a unit may define besides what all of them do, and how that is found in its source."""
 
 

@@ -6,6 +6,7 @@ import abc
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,9 @@ from cosim.fmi.interface.clock_calls import PartitionCallbacks
 from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
 
-TERMINATED, LAST_SUCCESSFUL_TIME = 3, 2  # fmi2StatusKind
+DO_STEP_STATUS, LAST_SUCCESSFUL_TIME, TERMINATED = 0, 2, 3  # fmi2StatusKind
+PENDING = 5
+LONGEST_PAUSE = 1e-3  # s, between two looks at a step that goes on in the background
 
 
 @dataclass(frozen=True)
@@ -165,8 +168,10 @@ class FMI2(Dialect):
         if status <= 1:
             return StepOutcome(t + h)
         call.time = t
-        if status == 5:
-            raise call.failed("DoStep", status, "it went on in the background, which was not asked for")
+        if status == PENDING:
+            status = awaited(lambda: _look(call))
+            if status <= 1:
+                return StepOutcome(t + h)
         if status != 2:
             raise call.failed("DoStep", status)
         f = ffi()
@@ -197,6 +202,24 @@ class FMI2(Dialect):
     def directional(self, call: Caller, unknowns: Any, knowns: Any, seed: Any, found: Any) -> None:
         """See `Dialect.directional`."""
         call("GetDirectionalDerivative", unknowns, len(unknowns), knowns, len(knowns), seed, found)
+
+
+def _look(call: Caller) -> int:
+    """The status of a step that may go on in the background."""
+    found = ffi().new("int *", PENDING)
+    status = call.tried("GetStatus", DO_STEP_STATUS, found)
+    if status > 1:
+        raise call.failed("GetStatus", status, "of a step that goes on in the background")
+    return int(found[0])
+
+
+def awaited(look: Callable[[], int]) -> int:
+    """The status of a step of FMI 2.0 in the background when it is over; `look` gives the present one."""
+    pause = 1e-5
+    while (status := look()) == PENDING:
+        sleep(pause)
+        pause = min(2.0 * pause, LONGEST_PAUSE)
+    return status
 
 
 class FMI3(Dialect):

@@ -171,10 +171,16 @@ def test_derivatives_that_it_says_it_gives_but_refuses(version: str) -> None:
     np.testing.assert_allclose(model.A, [[0.0, 1.0], [-100.0, -0.5]], atol=1e-6)
 
 
-@pytest.mark.parametrize("how", [{}, {"isolate": True}, {"importer": "fmpy"}], ids=str)
-def test_steps_that_are_discarded_in_part_are_gone_on_with(how: dict[str, Any]) -> None:
-    """Of a step over 0.1 s it makes 0.03 s at a time: four calls, by hand and in runs."""
-    path = build_fmu("partial")
+PARTS: list[tuple[str, dict[str, Any]]] = [
+    ("partial", {}), ("partial", {"isolate": True}), ("partial", {"importer": "fmpy"}),
+    ("background", {}), ("background", {"importer": "fmpy"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("unit", "how"), PARTS, ids=str)
+def test_steps_that_are_discarded_in_part_are_gone_on_with(unit: str, how: dict[str, Any]) -> None:
+    """Of a step over 0.1 s it makes 0.03 s at a time: four calls, by hand and in runs, awaited or not."""
+    path = build_fmu(unit)
     with FMU(path, **how).open() as m:
         m.initialize(start_time=2.0)
         assert m.step(0.1) == pytest.approx(2.1, abs=1e-12) and m.get("calls") == 4
@@ -187,7 +193,7 @@ def test_steps_that_are_discarded_in_part_are_gone_on_with(how: dict[str, Any]) 
             r = simulate(d, 0.5, engine=engine, coupling=coupling)
             assert r["unit.calls"].ravel()[-1] == 20
             assert r["unit.y"].ravel()[-1] == pytest.approx(0.5, abs=1e-12)
-    rigid = build_fmu("partial", variable_step=False)
+    rigid = build_fmu(unit, variable_step=False)
     d = Diagram("rigid")
     d.add("unit", FMU(rigid, sample=0.1, **how))
     d.ground("unit.u")

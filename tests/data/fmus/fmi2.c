@@ -327,6 +327,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_se
 {
     ALLOW(u->exchange ? 0 : STEP, "fmi2DoStep");
     (void)no_set;
+#ifdef IN_BACKGROUND
+    u->from = t, u->over = h, u->looks = 3;
+    return fmi2Pending;
+#endif
     const Status status = unit_do_step(u, t, h);
     fail(u, status);
     return u->terminate && status == OK ? fmi2Discard : (fmi2Status)status;
@@ -337,8 +341,8 @@ fmi2Status fmi2CancelStep(fmi2Component c) { ALLOW(0, "fmi2CancelStep"); return 
 fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind s, fmi2Status *value)
 {
     ALLOW(ANY, "fmi2GetStatus");
-    (void)s;
     *value = fmi2OK;
+    if (s == fmi2DoStepStatus && u->looks) *value = --u->looks ? fmi2Pending : (fmi2Status)unit_do_step(u, u->from, u->over);
     return fmi2OK;
 }
 

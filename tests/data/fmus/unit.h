@@ -51,6 +51,8 @@ typedef struct Unit {
     int event_due, terminate, discrete_changed;
     int64_t steps;
     /* what is no state */
+    double from, over; /* a step in the background, until it was looked at so often */
+    int looks;
     int mode, mode_before, exchange, event_mode_used, early_return_allowed, logging;
     char name[ROOM], resources[PATH_ROOM];
     void *environment, *logger, *intermediate, *clock_update;
