@@ -26,7 +26,6 @@ from blocks.contract.instance import Make
 from blocks.contract.memories import (
     AcceptedMemory,
     Afterwards,
-    AlgebraicUnknown,
     Conditional,
     ContinuousState,
     CountedInstants,
@@ -175,6 +174,7 @@ class Equations(SolvingEquations):
         nominal: float | Sequence[float] = 1.0,
         labels: Sequence[str] = (),
         part: str = "",
+        velocity_of: Array | None = None,
     ) -> Array:
         """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
 
@@ -182,14 +182,16 @@ class Equations(SolvingEquations):
         nominal : typical size, or that of each component; the absolute tolerance is scaled by it
         part : component of the block it belongs to, such as a joint; rates belong to the coordinates of
             their part
+        velocity_of : place of a body these are the velocities of, see `ContinuousState`
         """
         if static not in STATIC:
             raise BlockError(f"state '{name}': static='{static}', {near_miss(static, STATIC)}")
         owner = text_of(part, f"part of state '{name}'")
-        more = {"static": static, "labels": labels, "part": owner}
+        more = {"static": static, "labels": labels, "part": owner, "velocity_of": self._place(velocity_of)}
         state = self._memory(ContinuousState, name, initial, size, **more)
         memory = self._memories[name]
         assert isinstance(memory, ContinuousState)  # just made
+        self._fits_place(memory)
         self._memories[name] = replace(memory, nominal=typical_sizes(nominal, memory.size, name))
         return state
 
@@ -435,17 +437,6 @@ class Equations(SolvingEquations):
         ticks = self._ticks(sample, offset)
         label = name or f"random{len(self._memories)}"
         return self._memory(RandomDraw, label, 0.0, size, ticks=ticks, distribution=kind)
-
-    def algebraic(self, name: str, guess: Any, size: int | None = None, about: str = "") -> Array:
-        """Implicit unknown, found so that `residual` is zero; Newton starts from `guess`.
-
-        about : the equation it belongs to, for messages
-        """
-        return self._memory(AlgebraicUnknown, name, guess, size, about=about)
-
-    def residual(self, expression: Any) -> None:
-        """Expression that the algebraic unknowns make zero; as many components in all as unknowns."""
-        self._residuals.append(column(expression))
 
     def invariant(self, expression: Any, tolerance: float = 1e-13) -> None:
         """Expression kept at zero by projecting the continuous states.

@@ -36,6 +36,7 @@ M = TypeVar("M", bound=Memory)
 
 MOST_NUMBERS, BYTES = 10**7, 100  # components of one symbol; measured bytes of each, without equations
 
+BODY_SIZES = ((7, 6), (3, 3))  # of place and velocities of a body: in space, in a plane
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
 
@@ -334,6 +335,24 @@ class Declarations:
                 "not an expression or a slice of it."
             )
         return name
+
+    def _place(self, state: Array | None) -> str:
+        """Name of the state that is the place of a body, "" for none."""
+        return "" if state is None else self._name_of(state, "velocity_of")
+
+    def _fits_place(self, velocities: ContinuousState) -> None:
+        """Refuse velocities of a body that do not fit its place."""
+        if not velocities.velocity_of:
+            return
+        place = self._memories[velocities.velocity_of]
+        sizes = place.size, velocities.size
+        if not isinstance(place, ContinuousState) or sizes not in BODY_SIZES:
+            raise BlockError(
+                f"state '{velocities.name}' of size {sizes[1]} is given as velocity_of '{place.name}', "
+                f"{place.word} of size {sizes[0]}.",
+                value=sizes,
+                hint="A body has 7 coordinates and 6 velocities in space, 3 and 3 in a plane.",
+            )
 
     def _field_of(self, value: Any) -> str | None:
         """Name of the dataclass field that this very object is the value of."""

@@ -189,6 +189,10 @@ class ContinuousState(StateMemory):
     nominal : typical size, in its own unit; or that of each component
     part : the component of the block it belongs to, such as a joint
     correction : (size,) what brings the invariants back to zero
+    velocity_of : name of the state that is the place of a body, whose velocities these are; "": of none. In
+        space a place is (7,): unit quaternion, scalar first, and position along fixed axes; velocities (6,):
+        the angular one along the body's axes [rad/s], that of the position along fixed axes. In a plane
+        (3,): x, y and angle [rad], and their rates. The stiff method takes long steps where they turn
     """
 
     _: KW_ONLY
@@ -196,6 +200,7 @@ class ContinuousState(StateMemory):
     nominal: float | tuple[float, ...] = 1.0
     part: str = ""
     correction: ca.SX | None = None
+    velocity_of: str = ""
 
     word: ClassVar[str] = "a continuous state"
     given_by: ClassVar[str] = "derivative"

@@ -71,7 +71,8 @@ def declare_states(
     states : their names, and their values at the start
     roles : of all variables
     """
-    q, qd = _coordinates(b, mechanism, states), _rates(b, mechanism, states)
+    q = _coordinates(b, mechanism, states)
+    qd = _rates(b, mechanism, states, q)
     sums = [
         (b.continuous(name, v.ic, static="hold" if v.static_hold else "solve"), v)
         for name, v in states.integrals.items()
@@ -116,8 +117,8 @@ def _coordinates(b: Equations, mechanism: Mechanism, states: StartStates) -> lis
     ]
 
 
-def _rates(b: Equations, mechanism: Mechanism, states: StartStates) -> list[Any]:
-    """Rates of each link's joint as states, None for joints without."""
+def _rates(b: Equations, mechanism: Mechanism, states: StartStates, q: Sequence[Any]) -> list[Any]:
+    """Rates of each link's joint as states, None for joints without; q : the coordinates."""
     sizes = mechanism.rates_by_link(nominal_sizes(mechanism).rates)
     return [
         b.continuous(
@@ -127,10 +128,11 @@ def _rates(b: Equations, mechanism: Mechanism, states: StartStates) -> list[Any]
             nominal=size.tolist(),
             labels=link.joint.rates,
             part=link.name,
+            velocity_of=place if mechanism.absolute and link.joint.rotates else None,
         )
         if link.joint.nv
         else None
-        for link, rate, size in zip(mechanism.links, states.qd, sizes, strict=True)
+        for link, rate, size, place in zip(mechanism.links, states.qd, sizes, q, strict=True)
     ]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.methods.corners import LOOKS, first_corner
 from cosim.engines.methods.steppers import AcceptedStep, Control, Problem, Stepper, next_step, scaled
+from cosim.engines.methods.turning import TurningFrames
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Trial:
     """A step that was tried: its end, its stages, its scaled error and the state with the largest share.
 
     bad : (t, x) where the derivative was not finite
+    z1 : the end in the coordinates of the step, which the stages are of
     """
 
     x1: np.ndarray
@@ -75,6 +77,26 @@ class Trial:
     error: float
     worst: int
     bad: tuple[float, np.ndarray] | None = None
+    z1: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True)
+class StepStart:
+    """Where a step starts: time, states, the derivative, its Jacobian and its derivative in time.
+
+    frames : coordinates of the step that turn with bodies, which f, jacobian and slope are in; None: states
+    """
+
+    t: float
+    x: np.ndarray
+    f: np.ndarray
+    jacobian: Any
+    slope: np.ndarray
+    frames: TurningFrames | None
+
+    def states(self, s: float, z: np.ndarray) -> np.ndarray:
+        """The states that coordinates z at the time s in the step mean."""
+        return z if self.frames is None else self.frames.states(s, z)
 
 
 class RosenbrockStepper(Stepper):
@@ -94,20 +116,20 @@ class RosenbrockStepper(Stepper):
         if proposed <= 0.0:
             proposed = self._first_step(t, x, stop)
         while t < stop:
-            jacobian, slope = p.linearise(t, x)
             f0 = p.f(t, x)
             p.counters.evaluations += 1
             if not np.isfinite(f0).all():
                 raise p.explain(t, x)
+            start = self._start(t, x, f0)
             corner, looks = math.inf, 0  # time at which the step is to end
             while True:
                 wanted = min(proposed, self.max_step, limit)
                 h, t1 = next_step(t, stop, corner, wanted)
                 if t1 == t:
                     raise self.collapsed(t, int(np.argmax(np.abs(f0) / (p.atol + self.rtol * np.abs(x)))), h)
-                tried = self._try(t, x, h, f0, jacobian, slope)
+                tried = self._try(start, h)
                 if tried.error <= 1.0:
-                    corner = self._corner(t, x, h, tried) if looks < LOOKS else math.inf
+                    corner = self._corner(start, h, tried) if looks < LOOKS else math.inf
                     looks += 1
                     if corner < math.inf:
                         continue
@@ -115,49 +137,60 @@ class RosenbrockStepper(Stepper):
                 p.counters.rejected += 1
                 p.counters.refused_by = tried.worst
                 proposed = self._smaller(h, tried.error)
-                corner = self._corner(t, x, h, tried) if math.isfinite(tried.error) else math.inf
+                corner = self._corner(start, h, tried) if math.isfinite(tried.error) else math.inf
                 corner = corner if corner - t < proposed else math.inf
                 if not proposed > 1e-14 * max(abs(t), 1e-2):
                     raise self._collapsed(t, x, tried, proposed)
             proposed = self._accepted(h, wanted, tried)
             x1 = p.on_invariants(t1, tried.x1)
-            inside = self._inside(t, h, x, tried.x1, tried.k)
+            inside = self._inside(start, h, tried)
             yield AcceptedStep(t, t1, x, x1, inside, Control(proposed, control.error))
             limit = p.longest_step()
             t, x = t1, x1
 
     @np.errstate(all="ignore")
-    def _corner(self, t: float, x: np.ndarray, h: float, tried: Trial) -> float:
+    def _corner(self, start: StepStart, h: float, tried: Trial) -> float:
         """First corner within a step that was tried."""
-        return first_corner(self.problem.corners, t, h, self._inside(t, h, x, tried.x1, tried.k))
+        return first_corner(self.problem.corners, start.t, h, self._inside(start, h, tried))
+
+    def _start(self, t: float, x: np.ndarray, f: np.ndarray) -> StepStart:
+        """What all tries of a step have in common; f : the derivative at (t, x)."""
+        p = self.problem
+        jacobian, slope = p.linearise(t, x)
+        frames = None if p.bodies is None else p.bodies.frames(x, f)
+        if frames is None:
+            return StepStart(t, x, f, jacobian, slope, None)
+        return StepStart(t, x, frames.field(0.0, x, f), *frames.linearised(jacobian, slope, f), frames)
 
     @np.errstate(all="ignore")  # what is not finite is looked for
-    def _try(
-        self, t: float, x: np.ndarray, h: float, f0: np.ndarray, jacobian: Any, slope: np.ndarray
-    ) -> Trial:
-        p = self.problem
-        solve = self._factor(jacobian, 1.0 / (RODAS.gamma * h))
+    def _try(self, start: StepStart, h: float) -> Trial:
+        p, x = self.problem, start.x
+        solve = self._factor(start.jacobian, 1.0 / (RODAS.gamma * h))
         if solve is None:
             return Trial(x, [], math.inf, 0)
         k: list[np.ndarray] = []
         for i in range(6):
             if i == 0:
-                right = f0
+                right = start.f
             else:
                 trial = x + sum(w * kj for w, kj in zip(RODAS.a[i], k, strict=True))
-                right = p.f(t + RODAS.alpha[i] * h, trial)
+                s = RODAS.alpha[i] * h
+                y = start.states(s, trial)
+                right = p.f(start.t + s, y)
                 if not np.isfinite(right).all():
-                    worst = int(np.argmax(np.abs(trial - x) / (np.abs(x) + p.atol)))
-                    return Trial(x, [], math.inf, worst, (t + RODAS.alpha[i] * h, trial))
+                    worst = int(np.argmax(np.abs(y - x) / (np.abs(x) + p.atol)))
+                    return Trial(x, [], math.inf, worst, (start.t + s, y))
+                if start.frames is not None:
+                    right = start.frames.field(s, trial, right)
                 right = right + sum((w / h) * kj for w, kj in zip(RODAS.c[i], k, strict=True))
                 p.counters.evaluations += 1
-            k.append(solve(right + (h * RODAS.d[i]) * slope))
-        x1 = trial + k[5]
-        scale = p.atol + self.rtol * np.maximum(np.abs(x), np.abs(x1))
+            k.append(solve(right + (h * RODAS.d[i]) * start.slope))
+        z1 = trial + k[5]
+        scale = p.atol + self.rtol * np.maximum(np.abs(x), np.abs(z1))
         error, worst = scaled(k[5], scale, p.controlled)
         if error > 1.0 and p.noise is not None:
-            error, worst = scaled(k[5], scale + p.noise(t, x), p.controlled)
-        return Trial(x1, k, error, worst)
+            error, worst = scaled(k[5], scale + p.noise(start.t, x), p.controlled)
+        return Trial(start.states(h, z1), k, error, worst, z1=z1)
 
     @staticmethod
     def _factor(jacobian: Any, diagonal: float) -> Callable[[np.ndarray], np.ndarray] | None:
@@ -195,8 +228,7 @@ class RosenbrockStepper(Stepper):
 
     def gives_up(self, t: float, x: np.ndarray, h: float, step: float) -> SimulationError:
         """Error of a step of size h that was rejected elsewhere, where the next one, `step`, is too small."""
-        jacobian, slope = self.problem.linearise(t, x)
-        tried = self._try(t, x, h, self.problem.f(t, x), jacobian, slope)
+        tried = self._try(self._start(t, x, self.problem.f(t, x)), h)
         return self._collapsed(t, x, tried, step)
 
     def _collapsed(self, t: float, x: np.ndarray, tried: Trial, step: float) -> SimulationError:
@@ -227,12 +259,13 @@ class RosenbrockStepper(Stepper):
         return float(min(max(guess, 4 * math.ulp(t)), stop - t)) if t + guess == t else float(guess)
 
     @staticmethod
-    def _inside(t0: float, h: float, x0: np.ndarray, x1: np.ndarray, k: list[np.ndarray]) -> Any:
+    def _inside(start: StepStart, h: float, tried: Trial) -> Any:
         """Continuous extension of third order."""
+        x, k, z1 = start.x, tried.k, tried.z1
         third, fourth = (sum(w * kj for w, kj in zip(row, k[:5], strict=True)) for row in RODAS.dense)
 
         def inside(t: float) -> np.ndarray:
-            s = (t - t0) / h
-            return x0 * (1 - s) + s * (x1 + (1 - s) * (third + s * fourth))
+            s = (t - start.t) / h
+            return start.states(t - start.t, x * (1 - s) + s * (z1 + (1 - s) * (third + s * fourth)))
 
         return inside

@@ -18,6 +18,7 @@ from blocks.errors import SimulationError, StepCollapsed
 from cosim.engines.counters import Counters
 from cosim.engines.methods.corners import LOOKS, Corners, first_corner
 from cosim.engines.methods.tableau import Tableau
+from cosim.engines.methods.turning import TurningBodies
 
 Derivative = Callable[[float, np.ndarray], np.ndarray]
 Linearise = Callable[[float, np.ndarray], tuple[Any, np.ndarray]]
@@ -37,6 +38,7 @@ class Problem:
     noise       : (t, x) -> (nx,) what rounding of x means, which no step is asked to do better; None: nothing
     explain     : error of a derivative that is not finite
     corners     : (t, x) -> what is zero at corners of f, at which adaptive steps end; None: there are none
+    bodies      : those whose states turn, which the stiff method follows; None: there are none
     """
 
     f: Derivative
@@ -49,6 +51,7 @@ class Problem:
     explain: Explain
     noise: Noise | None = None
     corners: Corners | None = None
+    bodies: TurningBodies | None = None
 
     @cached_property
     def controlled(self) -> int:

@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from cosim.engines.methods import through_solutions
+from cosim.engines.methods.turning import bodies_of
 from cosim.system import System
 
 SPARSE_FROM = 40  # states; below, dense matrices are faster
@@ -53,6 +54,8 @@ def linearised(system: System) -> tuple[ca.Function, JacobianPlan]:
     if m:
         through = [ca.DM(ca.jacobian_sparsity(e, v), 1.0) for e, v in ((s.derivative, z), (s.residual, s.x))]
         pattern = pattern + (through[0] @ ca.DM.ones(m, m) @ through[1]).sparsity()
+    turning = _turning(system)
+    pattern = pattern + turning
     if m or _calls(s.function("derivative", lambda: [s.derivative])):
         dx, dt = ca.SX.sym("dx", n), ca.SX.sym("dt")
 
@@ -67,12 +70,26 @@ def linearised(system: System) -> tuple[ca.Function, JacobianPlan]:
     else:
         found = through_solutions.jacobian(system)
         by_x, by_t = found or (ca.jacobian(s.derivative, s.x), ca.jacobian(s.derivative, s.t))
-        pattern = pattern if found else by_x.sparsity()
+        pattern = pattern if found else by_x.sparsity() + turning
         numbers = ca.vec(ca.project(by_x, pattern).nz[:])  # none of one state are of shape (1, 0)
         value, x = ca.vertcat(numbers, ca.densify(by_t)), s.x
         groups = np.zeros(1, int), np.zeros(0, int)
     function = ca.Function("f", [s.t, x, s.h, s.w, s.p], [ca.densify(value)])
     return function, plan(pattern, *groups)
+
+
+def _turning(system: System) -> ca.Sparsity:
+    """Where frames that turn with bodies add to a Jacobian: in blocks of attitude, place and velocity."""
+    n = system.x.numel()
+    pairs = [
+        (i, j)
+        for row in bodies_of(system)
+        for block in (row[:4], row[4:7], row[10:13])
+        for i in block[block >= 0]
+        for j in block[block >= 0]
+    ]
+    rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
+    return ca.Sparsity.triplet(n, n, [int(i) for i in rows], [int(j) for j in columns])
 
 
 def _calls(function: ca.Function) -> bool:

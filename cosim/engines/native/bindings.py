@@ -132,6 +132,11 @@ def constant(name: str) -> int:
     return int(ffi().integer_const(name))
 
 
+def size(name: str) -> int:
+    """Bytes of a structure."""
+    return int(ffi().sizeof(name))
+
+
 def library(path: Path) -> Library:
     """The functions of a shared library that the header declares; it is unloaded with this object."""
     return ffi().dlopen(str(path))

@@ -11,6 +11,7 @@ from cosim.engines.counters import Counters
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.engines.methods.steppers import Problem, Stepper
 from cosim.engines.methods.tolerances import absolute_tolerances
+from cosim.engines.methods.turning import TurningBodies, bodies_of
 from cosim.engines.reference.acceptance import Acceptance
 from cosim.engines.reference.crossings import Crossings
 from cosim.engines.reference.events import Events
@@ -60,10 +61,11 @@ def interpreter(
         unknowns.refresh()
         return workspace.non_finite(t)
 
+    atol, table = absolute_tolerances(system, settings.atol), bodies_of(system)
     problem = Problem(
         f=right_hand_side.derivative,
         linearise=right_hand_side.linearise,
-        atol=absolute_tolerances(system, settings.atol),
+        atol=atol,
         counters=workspace.counters,
         state_name=system.state_name,
         on_invariants=invariants.restored,
@@ -71,6 +73,7 @@ def interpreter(
         explain=explained,
         noise=invariants.noise if system.rounding.any() else None,
         corners=right_hand_side.corners if right_hand_side.bends else None,
+        bodies=TurningBodies(table, atol) if len(table) else None,
     )
     stepper = SOLVERS[settings.solver].make(problem, settings)
     integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, stepper)

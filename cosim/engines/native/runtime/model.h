@@ -21,7 +21,7 @@
 #define PL_WIDE
 #endif
 
-#define PL_ABI 8
+#define PL_ABI 9
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */

@@ -112,6 +112,12 @@ typedef struct {
 
 enum { PL_RODAS_STAGES = 6 };
 
+/* How the states of a body turn in the coordinates of one step: angular velocities of its attitude, of its place
+   and velocity, the velocity of that screw at its place, and that place; its own, and how fast its axis turns. */
+typedef struct {
+    double turn[3], screw[3], drift[3], start[3], own[3], unsteady;
+} pl_frame;
+
 /* The stiff method: its coefficients, where the numbers of the Jacobian J go, and room for them. The places of
    J are those of cosim/engines/methods/stiff.py. */
 typedef struct {
@@ -131,6 +137,9 @@ typedef struct {
     long long *iv;
     double *seed, *jacobian, *slope, *work, *factors, *dense;
     int32_t *pivots;
+    int32_t turns;   /* does a body turn in the step at hand? */
+    pl_frame *frames; /* (n_bodies,) */
+    double *z, *z1;  /* (nx,) states of a stage; the end of the step in its own coordinates */
 } pl_stiff;
 
 /* What answers a call of generated code without the host; 1: the host is to be asked after all. */

@@ -8,6 +8,7 @@
 #include "lu.h"
 #include "norms.h"
 #include "step_control.h"
+#include "turning.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static pl_error attempt(pl_run *r, double t, double h)
     pl_stiff *s = r->stiff;
     const int n = r->model->nx;
     const double *x = r->x0, *f0 = r->k + STAGES * n;
-    double *trial = r->trial;
+    double *trial = r->trial, *states = s->turns ? s->z : trial;
     pl_error failed = {INFINITY, 0};
 
     if (!pl_factor(s, n, 1.0 / (s->gamma * h))) return failed;
@@ -93,12 +94,17 @@ static pl_error attempt(pl_run *r, double t, double h)
         } else {
             double weights[STAGES];
             for (int e = 0; e < n; e++) trial[e] = x[e] + weighted(s->a[i], i, r->k, n, e);
-            pl_evaluate_derivative(r, t + s->alpha[i] * h, trial, k);
+            if (s->turns) {
+                memcpy(states, trial, sizeof(double) * (size_t)n);
+                pl_turn_states(r, s->alpha[i] * h, states);
+            }
+            pl_evaluate_derivative(r, t + s->alpha[i] * h, states, k);
             if (r->unsolved) return failed;
             if (!pl_all_finite(k, n)) {
-                failed.worst = farthest(r, x, trial);
+                failed.worst = farthest(r, x, states);
                 return failed;
             }
+            if (s->turns) pl_turn_field(r, s->alpha[i] * h, trial, k);
             for (int j = 0; j < i; j++) weights[j] = s->stages[i][j] / h;
             for (int e = 0; e < n; e++) k[e] = k[e] + weighted(weights, i, r->k, n, e);
             r->counters.evaluations++;
@@ -107,10 +113,12 @@ static pl_error attempt(pl_run *r, double t, double h)
         for (int e = 0; e < n; e++) k[e] = k[e] + share * s->slope[e];
         pl_solve_factored(s, n, k);
     }
-    for (int e = 0; e < n; e++) r->x1[e] = trial[e] + r->k[(STAGES - 1) * n + e];
-    const pl_error e = pl_error_norm(r, x, r->x1, 1.0, 0);
+    for (int e = 0; e < n; e++) s->z1[e] = trial[e] + r->k[(STAGES - 1) * n + e];
+    memcpy(r->x1, s->z1, sizeof(double) * (size_t)n);
+    if (s->turns) pl_turn_states(r, h, r->x1);
+    const pl_error e = pl_error_norm(r, x, s->z1, 1.0, 0);
     if (!(e.error > 1.0) || !r->system->n_rounding) return e;
-    return pl_error_norm(r, x, r->x1, 1.0, pl_rounding_noise(r, t, x));
+    return pl_error_norm(r, x, s->z1, 1.0, pl_rounding_noise(r, t, x));
 }
 
 static void accepted(pl_run *r, double h, double wanted, pl_error e)
@@ -159,6 +167,11 @@ int pl_rosenbrock_step(pl_run *r)
     linearise(r, t, r->x0);
     r->counters.evaluations++;
     if (!pl_all_finite(f0, n)) return cannot_go_on(r, PL_AT_STATE, PL_NOT_FINITE);
+    pl_begin_turning(r, r->x0, f0);
+    if (r->stiff->turns) {
+        pl_turn_jacobian(r, r->x0, f0);
+        pl_turn_field(r, 0.0, r->x0, f0);
+    }
     double corner = INFINITY; /* at which the step is to end */
     int looks = 0;
     for (;;) {
@@ -218,11 +231,13 @@ double pl_rosenbrock_initial_step_size(pl_run *r, double t, const double *x, dou
 void pl_rosenbrock_interpolate(pl_run *r, double t, double *x)
 {
     const int n = r->model->nx;
+    const double *z1 = r->stiff->z1;
     const double s = (t - r->t0) / r->h;
 
     for (int e = 0; e < n; e++) {
         const double third = weighted(r->stiff->dense_weights[0], STAGES - 1, r->k, n, e);
         const double fourth = weighted(r->stiff->dense_weights[1], STAGES - 1, r->k, n, e);
-        x[e] = r->x0[e] * (1 - s) + s * (r->integrated1[e] + (1 - s) * (third + s * fourth));
+        x[e] = r->x0[e] * (1 - s) + s * (z1[e] + (1 - s) * (third + s * fourth));
     }
+    if (r->stiff->turns) pl_turn_states(r, t - r->t0, x);
 }

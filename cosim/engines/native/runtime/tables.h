@@ -11,6 +11,7 @@ typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
     int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again;
+    int32_t n_bodies;                                  /* whose states turn, see turning.py */
     int32_t n_controlled;                              /* the first states, whose errors choose the steps */
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
     const int32_t *time_place, *count_place;         /* (n_rates,) in h */
@@ -26,6 +27,7 @@ typedef struct {
     const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
+    const int32_t *bodies;                             /* (n_bodies, 14) places in x of their states, -1 for none; block */
     const double *tolerance;                           /* (n_invariants,) */
     const double *rounding;                            /* (nx,) times what a last digit changes is no error; of
                                                           n_rounding states it is not 0 */

@@ -57,16 +57,20 @@ static void stiff_room(unit *u, double *next)
     s->work = s->slope + n + 1;
     s->factors = s->work + n + 1;
     s->dense = s->factors + (s->sparse ? s->lu_start[n] : 0) + 1;
-    s->pivots = (int32_t *)(s->dense + n * n + 1);
+    s->z = s->dense + n * n + 1;
+    s->z1 = s->z + n + 1;
+    s->frames = (pl_frame *)(s->z1 + n + 1);
+    s->pivots = (int32_t *)(s->frames + u->model->system->n_bodies + 1);
 }
 
 static size_t stiff_doubles(const unit *u)
 {
     const size_t n = (size_t)u->run.model->nx;
+    const size_t frames = (size_t)u->model->system->n_bodies + 1;
     const pl_stiff *s = &u->stiff;
     if (!u->model->stiff) return 0;
-    return (size_t)(s->code->nc + s->code->nv + s->code->niv) + 6 * n + n * n + (size_t)s->column_start[n] +
-           (size_t)(s->sparse ? s->lu_start[n] : 0) + 16;
+    return (size_t)(s->code->nc + s->code->nv + s->code->niv) + 8 * n + n * n + (size_t)s->column_start[n] +
+           (size_t)(s->sparse ? s->lu_start[n] : 0) + frames * (sizeof(pl_frame) / sizeof(double)) + 20;
 }
 
 unit *unit_create(const unit_model *m, const char *name, int exchange)
