@@ -37,7 +37,7 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    "alone", "built_anew", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven",
+    "alone", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven",
     "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "shares_equations",
     "start_only", "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
 )  # fmt: skip
