@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from blocks.contract.user_lines import warn_user
 from cosim.engines.starts import Starts
+from cosim.run.ranges import Ranges
 from cosim.run.watched import WatchedSignalWarning
 from cosim.system import System
 from cosim.system_parts import SystemEvent
 
 
 def kept_for_warnings(system: System, names: Sequence[str]) -> list[str]:
-    """Names to log besides `names`: all that events with a warning change, which shows whether they fired."""
+    """Names to log besides `names`: all that events with a warning change, which shows whether they fired.
+
+    And all that values depend on that are meant to stay in a range.
+    """
     wanted = dict.fromkeys(target for e in _warning(system) for target in e.targets)
+    wanted |= dict.fromkeys(s.name for s in Ranges.of(system).signals)
     return [name for name in wanted if name not in names]
 
 
@@ -42,6 +47,8 @@ class WatchedRuns:
             if fired.any():
                 own = found.setdefault((event.path, event.warning), [])
                 own += [numbers[k] for k in logged[fired] if numbers[k] not in own]
+        for key, k in _beyond(starts, logged):
+            found.setdefault(key, []).append(numbers[k])
         return WatchedRuns(found, len(starts))
 
 
@@ -56,6 +63,19 @@ def warn_of_runs(parts: Iterable[WatchedRuns]) -> None:
     for (path, text), numbers in found.items():
         often = f"in {len(numbers)} of {count} runs, run {min(numbers)} the first"
         warn_user(f"'{path}': {text} ({often}).", WatchedSignalWarning)
+
+
+def _beyond(starts: Starts, logged: np.ndarray) -> Iterator[tuple[tuple[str, str], int]]:
+    """Path and words of each range that a run left at its logged instants, and the number of the run."""
+    ranges, tree = Ranges.of(starts.system), starts.system.tree(starts.names)
+    if not ranges.ranges or any(s.name not in starts.names for s in ranges.signals):
+        return
+    for k in logged:
+        time, table = np.split(starts.rows[k, : starts.logged[k]], [1], axis=1)
+        columns = [table[:, tree.columns(s.name, "the log")] for s in ranges.signals]
+        values = np.column_stack([np.zeros((len(time), 0)), *columns])
+        for r, *_ in ranges.beyond(time[:, 0], values, starts.p[k]):
+            yield (r.path, f"{r.what} went beyond {r.low:g} to {r.high:g}; {r.otherwise}"), int(k)
 
 
 def _warning(system: System) -> list[SystemEvent]:

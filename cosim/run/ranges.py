@@ -8,7 +8,7 @@ delay, is left alone.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -49,19 +49,27 @@ class Ranges:
             return
         columns = [logged.signals[s.name] for s in self.signals]
         values = np.hstack([np.zeros((len(logged.time), 0)), *columns])
-        found = np.array(self.function(logged.time[None, :], p, values.T))
-        for r, row in zip(self.ranges, found, strict=True):
-            slack = ROUNDING * (r.high - r.low)
-            over = np.fmax(r.low - row, row - r.high)
-            if not np.fmax.reduce(over) > slack:
-                continue
-            worst, first = row[np.nanargmax(over)], logged.time[np.argmax(over > slack)]
+        for r, worst, first in self.beyond(logged.time, values, p):
             warnings.warn(
                 f"'{r.path}': {r.what} went to {worst:.6g}, beyond {r.low:g} to {r.high:g} (first at "
                 f"t={first:.6g} s); {r.otherwise}.",
                 WatchedSignalWarning,
                 stacklevel=3,
             )
+
+    def beyond(
+        self, time: np.ndarray, values: np.ndarray, p: np.ndarray
+    ) -> Iterator[tuple[NamedRange, float, float]]:
+        """The ranges that were left at instants (m,): what was farthest beyond, and when first [s].
+
+        values : (m, k) of the signals; p : parameters of the run
+        """
+        found = np.array(self.function(time[None, :], p, values.T)) if self.function else ()
+        for r, row in zip(self.ranges, found, strict=True):
+            slack = ROUNDING * (r.high - r.low)
+            over = np.fmax(r.low - row, row - r.high)
+            if np.fmax.reduce(over) > slack:
+                yield r, row[np.nanargmax(over)], time[np.argmax(over > slack)]
 
 
 NONE = Ranges((), (), None)

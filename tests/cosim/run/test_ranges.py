@@ -11,7 +11,7 @@ import pytest
 
 from blocks import Constant, Integrator, UnitDelay
 from blocks.contract.block import Block
-from cosim import Diagram, Simulation, simulate
+from cosim import Diagram, Simulation, simulate, simulate_many
 from cosim.engines.engine import Logged
 from cosim.run.ranges import Ranges
 from cosim.run.watched import WatchedSignalWarning
@@ -96,3 +96,17 @@ def test_how_much_is_beyond(low, high, values, first):
         warnings.simplefilter("always", WatchedSignalWarning)
         Ranges((asked,), (shown,), function).warn(logged, np.zeros(0))
     assert [f"first at t={first} s" in str(w.message) for w in caught] == [True] * (first is not None)
+
+
+@pytest.mark.parametrize("log", [{"log_every": 0.25}, {}])
+def test_many_runs_say_how_many_left_a_range(log):
+    """x goes to 2, 0.5 and 3.5, and late to 1.25, 0.125 and 2.375. Nothing is added to the results."""
+    runs = {"parameters": {"three.value": [3.0, 1.5, 4.5]}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", WatchedSignalWarning)
+        found = simulate_many(drawn(-1.0, 1.6), runs, 1.0, signals=["three.y"], engine="reference", **log)
+    assert found.keys() == ["three.y"]
+    assert [str(w.message) for w in caught] == [
+        "'smooth': its input went beyond -1 to 1.6; nothing happens (in 2 of 3 runs, run 0 the first).",
+        "'sampled': its input went beyond -1 to 1.6; nothing happens (in 1 of 3 runs, run 2 the first).",
+    ]
