@@ -18,6 +18,8 @@ def around(block: Block) -> Diagram:
 
     Names in its system may leave out "plant.".
     """
+    if not isinstance(block, Block):
+        raise no_block(block, "a Diagram or a Block")
     d = Diagram(block.called)
     d.prefix = f"{ALONE}."
     node = d.add(ALONE, block)
