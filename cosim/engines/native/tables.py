@@ -11,7 +11,7 @@ import numpy as np
 
 from blocks.contract.memories import CountedInstants
 from cosim.engines.methods.crossing_rates import taken_anew, thresholds
-from cosim.engines.methods.turning import bodies_of
+from cosim.engines.methods.turning import COLUMNS, bodies_of
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
 from cosim.segments import (
@@ -55,7 +55,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "delays": len(system.delays),
         "rounding": np.count_nonzero(system.rounding),
         "again": sum(s.activation.again for s in system.schedule),
-        "bodies": len(arrays["bodies"]),
+        "bodies": len(arrays["bodies"]) // COLUMNS,
         "controlled": np.isfinite(arrays["nominal"]).sum(),
     }
     tables = bindings.new("pl_system")
@@ -124,7 +124,7 @@ def _memories(system: System) -> Arrays:
         "starting": _integers(system.starting[1]),
         "nominal": np.concatenate([np.zeros(0), *nominal]),
         "rounding": np.array(system.rounding, dtype=float),
-        "bodies": bodies_of(system),
+        "bodies": bodies_of(system).ravel(),
         "tolerance": np.array(system.tolerances, dtype=float),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import zipfile
 from dataclasses import dataclass
 
 import casadi as ca
@@ -11,7 +12,7 @@ import pytest
 
 from blocks.contract.block import Block, Equations
 from blocks.errors import PlantloopError
-from cosim import Diagram, Simulation, simulate
+from cosim import Diagram, Simulation, export_fmu, simulate
 from cosim.engines.methods.turning import TurningBodies, bodies_of
 from plant import Plant
 
@@ -198,6 +199,15 @@ def test_bodies_that_turn_alike_take_the_frame_of_the_steadiest_of_their_block()
     assert together.drift[0] == pytest.approx(np.array([0, 0, 3.0]) + np.cross([0.1, 0, 10], [-15, 0, 0]))
     x[22:25] = x[7:10] = 0.0
     assert TurningBodies(table, np.ones(30)).frames(x, f) is None
+
+
+def test_a_turning_body_is_exported_with_its_places_as_one_row_of_numbers(tmp_path):
+    """The table of bodies had rows of its own, which C has not: TypeError with any solver."""
+    path = export_fmu(alone(), tmp_path / "top.fmu", solver="rodas4", platforms=[])
+    with zipfile.ZipFile(path) as archive:
+        tables = archive.read("sources/tables.c").decode()
+    assert "t_bodies[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0};" in tables
+    assert ".n_bodies = 1" in tables
 
 
 @dataclass(frozen=True)
