@@ -177,8 +177,8 @@ class _Program:
             for j in range(i + 1):
                 self.moves[i * self.p : (i + 1) * self.p, j * self.m : (j + 1) * self.m] = held[i - j]
         _, self.u0, self.y0 = place(block)
-        self.weights = np.kron(np.eye(N), np.array(block.Q))
-        moved = 2.0 * (self.moves.T @ self.weights @ self.moves + np.kron(np.eye(N), np.array(block.R)))
+        self.slopes = 2.0 * self.moves.T @ np.kron(np.eye(N), np.array(block.Q))
+        moved = self.slopes @ self.moves + 2.0 * np.kron(np.eye(N), np.array(block.R))
         soft = 0 if block.slack is None else N * self.p
         H = np.zeros((N * self.m + soft, N * self.m + soft))
         H[: N * self.m, : N * self.m] = moved
@@ -204,7 +204,7 @@ class _Program:
                 self._limit("slack", np.hstack([0.0 * matrix, np.eye(soft)]), np.zeros(soft), free)
             else:
                 self._limit(low, np.hstack([matrix, np.zeros((len(matrix), soft))]), *ends)
-        self.N, self.H = N, H
+        self.N, self.H, self.factor = N, H, np.linalg.cholesky(H)
         self._solver: Any = None
         if self.rows:
             self.matrix = np.vstack(self.rows)
@@ -230,13 +230,15 @@ class _Program:
 
     def call(self, t: float, argument: np.ndarray) -> np.ndarray:
         """u at time t [s] for the argument [x, r, u before]."""
+        from scipy.linalg import cho_solve  # slow to import
+
         if not np.all(np.isfinite(argument)):
             return np.full(self.m, np.nan)
         x, r, last = np.split(argument, [self.n, self.n + self.p])
         ahead = self.free @ x + self.held @ (last - self.u0)
         q = self.prices.copy()
-        q[: self.N * self.m] = 2.0 * self.moves.T @ self.weights @ (ahead - np.tile(r, self.N))
-        change = np.linalg.solve(self.H, -q)
+        q[: self.N * self.m] = self.slopes @ (ahead - np.tile(r, self.N))
+        change = cho_solve((self.factor, True), -q, check_finite=False)
         if self._solver is not None:
             shown = ahead + np.tile(self.y0, self.N)
             shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": shown, "slack": 0.0}
