@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from blocks.errors import PlantloopError, near_miss, shown
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
@@ -172,6 +174,7 @@ def listed(names: Any, what: str) -> list[str]:
     """
     if isinstance(names, str):
         return [names]
+    names = names.tolist() if isinstance(names, np.ndarray) else names  # an array without axes is no list
     found = list(names) if isinstance(names, Iterable) else [names]
     for name in found:
         if not isinstance(name, str):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from blocks.errors import PlantloopError
+from blocks.files import replacing
 from cosim.cli.terminal import Row, print_error, print_heading, print_rows
 from cosim.result.result import Result
 from cosim.simulation import Simulation
@@ -270,8 +271,8 @@ def report(folder: str, out: Path | None, junit_file: Path | None) -> int:
             result.store.folder.write(name, text.encode())
             written.append(f"{result.store.folder.url}/{name}")
         else:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            with replacing(file) as temporary:
+                temporary.write_text(text, encoding="utf-8")
             written.append(str(file))
     print_rows([*_rows(result), *(Row("written", name) for name in written)])
     return 0 if result.passed else 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blocks.errors import PlantloopError, SimulationError
-from blocks.files import is_file, read_whole
+from blocks.files import is_file, read_whole, replacing
 from cosim.last_steps import Replay, replay
 from cosim.run import snapshot as snapshot_file
 from cosim.scenario.loader import load_scenario
@@ -41,7 +41,8 @@ def write_failure(
         "message": str(error),
     }
     path = folder / FACTS
-    path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     return path
 
 

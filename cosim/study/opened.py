@@ -13,6 +13,7 @@ import numpy as np
 from blocks.arguments import file_path, flag
 from blocks.errors import PlantloopError, near_miss
 from blocks.figure_file import save_figure
+from blocks.files import replacing
 from cosim.result.result import Result
 from cosim.signal_tree import Leaf, SignalTree
 from cosim.study.running import FAILED
@@ -142,7 +143,8 @@ class StudyResult:
         """Write the results as one self-contained HTML page."""
         from cosim.study.study_report import report
 
-        file_path(file, "the page", "report.html").write_text(report(self), encoding="utf-8")
+        with replacing(file_path(file, "the page", "report.html")) as temporary:
+            temporary.write_text(report(self), encoding="utf-8")
 
     @overload
     def view(

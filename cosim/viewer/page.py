@@ -18,7 +18,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
+from blocks.files import write_whole
 
 if TYPE_CHECKING:
     from cosim.viewer.page_data import PageData  # slow to import: a page may be open before its data
@@ -46,12 +47,14 @@ class Page:
         ------
         PlantloopError      the file cannot be written
         """
+        named = os.fspath(path) if isinstance(path, os.PathLike) else path
         try:
             file = Path(path)
-            file.write_text(self.html, encoding="utf-8")
+            file.parent.resolve(strict=True)  # no folder is made for a page
+            write_whole(file, self.html)
         except (OSError, ValueError, TypeError) as error:
             raise PlantloopError(
-                f"the page cannot be written to {path!r}: {error}.",
+                f"the page cannot be written to {shown(named)}: {error}.",
                 value=path,
                 hint="Give the path of a file.",
             ) from error

@@ -9,10 +9,12 @@ import pytest
 
 from blocks import Integrator, Sine, TimeTable, UnitDelay
 from blocks.errors import PlantloopError, ScenarioError
-from cosim import Simulation, simulate, simulate_many
+from cosim import Simulation, export_fmu, simulate, simulate_many
 from cosim.deck import run_deck
+from cosim.fmi.export import binaries
 from cosim.result.result import Result
 from cosim.scenario import load_scenario
+from cosim.viewer.page import Page
 from plant import Plant
 from tests.helpers.decks import deck, pendulum
 from tests.helpers.decks import simulate as command
@@ -180,6 +182,37 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
         with pytest.raises(PlantloopError, match="No space left on device"):
             act()
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+
+
+def test_a_full_disk_leaves_pages_and_fmus_as_they_were(tmp_path, monkeypatch):
+    """An FMU was a raw error, half a page stood in place of the one before."""
+    page, unit = tmp_path / "page.html", tmp_path / "unit.fmu"
+    for file in (page, unit):
+        file.write_text("before")
+    diagram = chain(Sine())
+
+    def half(file, text, **_):
+        file.write_bytes(text[:10].encode())
+        raise OSError(28, "No space left on device")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", half)
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    monkeypatch.setattr(binaries, "binary", lambda *_: b"")
+    for act in (lambda: Page("a", "<html>" * 9).save(page), lambda: export_fmu(diagram, unit)):
+        with pytest.raises(PlantloopError, match="No space left on device"):
+            act()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "unit.fmu"]
+    assert page.read_bytes() == unit.read_bytes() == b"before"
+
+
+def test_an_array_without_axes_and_an_interval_of_1e308_s():
+    """A TypeError of NumPy's and an OverflowError."""
+    with pytest.raises(PlantloopError, match="signals contains 0.5, expected names"):
+        simulate(chain(Sine()), 0.01, engine="reference", signals=np.array(0.5))
+    assert simulate(chain(Sine()), 0.01, engine="reference", log_every=1e308).time.tolist() == [0.0, 0.01]
 
 
 def results(tmp_path):

@@ -73,7 +73,7 @@ def log_times(
 def _multiples(every: Fraction, first: int, last: int) -> np.ndarray:
     """Float nearest to each k * every, k = first to last: whole numbers are exact, a division rounds once."""
     above, below = every.as_integer_ratio()
-    if max(last * above, below) < 2**53:
+    if max(last * above, above, below) < 2**53:  # above: NumPy takes no larger whole number, though last is 0
         return np.arange(first, last + 1) * above / below
     return np.array([k * above / below for k in range(first, last + 1)])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Unpack
 from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, near_miss
+from blocks.files import replacing
 from cosim.block_alone import system_of
 from cosim.built_for import built_for
 from cosim.diagram import Diagram
@@ -174,20 +174,6 @@ def _write(target: Path, model: ExportedModel, version: str, platforms: Sequence
         entries |= {f"sources/{name}": text.encode() for name, text in headers_of(version).items()}
         if version == "3.0":
             entries["sources/buildDescription.xml"] = build_description(facts)
-    with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.stem}-", delete=False) as made:
-        try:
-            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name, content in entries.items():
-                    archive.writestr(name, content)
-            made.close()
-            os.chmod(made.name, 0o666 & ~_umask())
-            os.replace(made.name, target)
-        except BaseException:
-            os.unlink(made.name)
-            raise
-
-
-def _umask() -> int:
-    now = os.umask(0)
-    os.umask(now)
-    return now
+    with replacing(target) as made, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
