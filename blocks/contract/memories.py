@@ -1,7 +1,7 @@
 """The kinds of memories a block may have: anything that a context stores for it under a name.
 
-One class per kind, with the fields of that kind, which answers what the compiler, the engines and snapshots
-ask. Sizes are numbers of scalars, expressions dense CasADi SX columns in the block's own symbols.
+One class per kind answers what the compiler, the engines and snapshots ask. Sizes are numbers of scalars,
+expressions dense CasADi SX columns in the block's own symbols.
 
 =================== ====== ==================================================================================
 kind                vector its value changes
@@ -10,7 +10,7 @@ kind                vector its value changes
 `DiscreteState`     h      at its ticks, to what the update phase of the tick before has found
 `SampledMemory`     h      in the output phase of its ticks
 `ExternalOutput`    h      in the output phase of its ticks, when its opaque block is called
-`ModeMemory`              h      by events only
+`ModeMemory`        h      by events only
 `Branch`            h      by events, at the start, and in the output phase of every tick
 `AcceptedMemory`    h      after every accepted step and event
 `LatchedOutput`     h      likewise; at the start it is its signal where the part it leaves is given nothing
@@ -324,9 +324,11 @@ class Started(Memory):
 
     start : (size,) an expression of the block, None: `initial`
     start_input : else an input, as its signal is where the conditional part that it leaves is given zeros
+    initial_of : another memory of the block, whose initial value it has; "" for its own
     """
 
     _: KW_ONLY
+    initial_of: str = ""
     start: ca.SX | None = None
     start_input: str = ""
 
@@ -468,10 +470,7 @@ class AlgebraicUnknown(Evolving):
 
 @dataclass(frozen=True)
 class DelayedSignal(Evolving):
-    """The value of its expression `seconds` ago, one number [s], which may change between two known ends.
-
-    shortest, longest : s; 0: `seconds` does not change
-    """
+    """The value of its expression `seconds` [s] ago, from `shortest` to `longest` (0: it stays)."""
 
     _: KW_ONLY
     seconds: ca.SX
@@ -489,8 +488,7 @@ class DelayedSignal(Evolving):
 class Slope(Evolving):
     """The derivative of its expression along the solution, per s, inserted once all derivatives are known.
 
-    assuming : unknowns of the block by name, and what they are taken to be
-    exact : refuse delayed signals, which otherwise count as constant
+    assuming : unknowns of the block by name, and their values; exact : refuse delayed signals, else constant
     """
 
     _: KW_ONLY

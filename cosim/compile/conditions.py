@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from blocks.contract.memories import Branch
+from blocks.contract.memories import Branch, Memory, Started
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
@@ -138,10 +138,16 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
         inst.drivers.append((nearest.control, PartControl.ACTIVITY))
         inst.drivers += [(part.control, output) for part in anew for output in ("restarts", "fresh")]
         known = inst.values.initial
-        new = {m.name: m.initial for m in inst.traced.declared.memories if m.name not in known}
+        new = {m.name: _initial(m, known) for m in inst.traced.declared.memories if m.name not in known}
         inst.values = replace(inst.values, initial={**known, **new})
     if problems:
         raise WiringError(problems)
+
+
+def _initial(added: Memory, known: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The initial value of a memory that makes a block obey, from those the block has."""
+    of = added.initial_of if isinstance(added, Started) else ""
+    return known[of] if of else added.initial
 
 
 def at_rest(

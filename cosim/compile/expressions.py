@@ -8,6 +8,7 @@ from itertools import accumulate
 import casadi as ca
 
 from blocks.contract.declared import Input
+from cosim.compile.gating import ACTIVE
 from cosim.compile.netlist import Port
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.signal_nodes import SignalNode
@@ -80,11 +81,16 @@ class Expressions:
         self._assign(node, symbol)
 
     def mismatch(self, node: SignalNode) -> ca.SX:
-        """The value of an output by its equations, minus the assumed value."""
+        """The value of an output by its equations, 0 in an inactive part, minus the assumed value."""
         value = self.of(node.path, f"y:{node.name}", self.placed[node.path].output(node.name).expression)
         port = (node.path, node.name)
         if port in self.added:
             value = value + self.added[port]
+        inst = self.placed[node.path]
+        names = [i.name for i in inst.traced.declared.inputs]
+        if ACTIVE in names:
+            on = self.input(inst, names.index(ACTIVE)) > 0.5
+            value = ca.densify(ca.if_else(on, value, 0.0))
         difference: ca.SX = value - self.outputs[port]
         return difference if node.component is None else difference[node.component]
 

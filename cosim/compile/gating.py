@@ -21,6 +21,7 @@ from blocks.contract.declared import BlockEvent, Declared, Input, Term
 from blocks.contract.memories import (
     AcceptedMemory,
     Afterwards,
+    AlgebraicUnknown,
     Branch,
     Conditional,
     ContinuousState,
@@ -285,6 +286,8 @@ class _Gate:
             yield replace(m, expression=self.keep(seen(m.equation), m.symbol))
         elif isinstance(m, DelayedSignal):
             yield from self._delayed(m, seen)
+        elif isinstance(m, AlgebraicUnknown):
+            yield from self._unknown(m, seen)
         elif isinstance(m, Evolving):
             yield replace(m, expression=seen(m.equation))
         elif isinstance(m, RandomDraw):
@@ -305,6 +308,20 @@ class _Gate:
         value = self.keep(seen(m.equation), newest)
         self.added.append(LatchedOutput(name, newest, m.initial, expression=value, start=m.symbol))
         yield replace(m, expression=value, seconds=seen(m.seconds))
+
+    def _unknown(self, m: AlgebraicUnknown, seen: Any) -> Iterable[Memory]:
+        """An unknown stays where it is while the part is inactive, whether there is a solution or not.
+
+        In a part that is called it is its guess between calls.
+        """
+        name = f"(newest {m.name})"
+        kept = ca.SX.sym(name, m.size)
+        if self.obeyed.once:
+            self.added.append(StartValue(name, kept, m.initial, initial_of=m.name))
+        else:
+            value = self.keep(m.symbol, kept)
+            self.added.append(LatchedOutput(name, kept, m.initial, initial_of=m.name, expression=value))
+        yield replace(m, expression=self.keep(seen(m.equation), m.symbol - kept))
 
     def _draw(self, m: RandomDraw) -> Iterable[Memory]:
         """Random draws for the next active tick, and those of the newest one."""

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import casadi as ca
 import numpy as np
 
-from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Memory
+from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Memory, Started
 from blocks.contract.moments import NO_INSTANTS
 from blocks.contract.rate import Ticks
 from blocks.errors import WiringError, near_miss
@@ -132,7 +132,8 @@ class Vectors:
         found = []
         for inst in self.placed.values():
             for m in inst.traced.declared.memories if inst.path in self.masks.links else ():
-                if linked := self._linked(inst, "initial", m.name):
+                name = (m.initial_of if isinstance(m, Started) else "") or m.name
+                if linked := self._linked(inst, "initial", name):
                     index = self.vectors[m.vector].slots[f"{inst.path}.{m.name}"].index
                     places = index[list(linked)]
                     found.append(FollowingStart(m.vector, places, stack(linked.values()), m.has_next))

@@ -1,8 +1,10 @@
 """Operations that have no value while the part that they are in is inactive: nobody asks for it."""
 
 import numpy as np
+import pytest
 
 from blocks import (
+    AlgebraicConstraint,
     Constant,
     FirstOrder,
     Gain,
@@ -12,6 +14,7 @@ from blocks import (
     MinMaxRunning,
     Product,
     Relay,
+    Sine,
     TimeTable,
     TransportDelay,
 )
@@ -66,3 +69,51 @@ def test_what_is_guarded_needs_no_value_while_it_is_inactive():
     r = simulate(d, until=3.0, log_at=[0.5, 1.5, 2.5], engine="reference")
     for name, wanted in known.items():
         np.testing.assert_allclose(r[f"{name}.y"][:, 0], wanted, atol=1e-5, err_msg=name)
+
+
+def roots(guess):
+    """z^2 = u, which has no solution below 0; the guess decides which root it is."""
+    d = Diagram("roots")
+    z = d.add("z", AlgebraicConstraint(d.parameter("guess", guess)))
+    (z * z - d.inport("u")) >> z["f"]
+    d.outport("y", z["z"])
+    return d
+
+
+def circle():
+    """y = u - y^2 as a loop, which has no solution where 1 + 4 u is below 0."""
+    d = Diagram("circle")
+    square = d.add("square", MathFunction("square"))
+    y = d.inport("u") - square
+    y >> square
+    d.outport("y", y)
+    return d
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_equations_of_an_inactive_part_need_no_solution(engine):
+    """u = 4 sin 2t, parts active above 1; from rise to rise unknowns go on where they were, closed form."""
+    d = Diagram("d")
+    u = d.add("u", Sine(amplitude=4.0, frequency=2.0))
+    parts = {
+        "above": Enabled(roots(1.0)),
+        "below": Enabled(roots(1.0)),
+        "loop": Enabled(circle()),
+        "anew": Enabled(circle(), reset=True),
+        "called": Triggered(roots(-0.5)),
+    }
+    for name, part in parts.items():
+        node = d.add(name, part)
+        u >> node["u"]
+        (u - 1.0) >> node["trigger" if name == "called" else "enable"]
+    more = {"solve_loops": True, "parameters": {"below.guess": -2.0}, "engine": engine}
+    r = simulate(d, until=8.0, log_every=0.1, **more)
+    rise, fall = 0.5 * np.arcsin(0.25), 0.5 * np.pi - 0.5 * np.arcsin(0.25)
+    phase = r.time % np.pi
+    begun = r.time > rise
+    now = np.where((phase > rise) & (phase < fall), 4.0 * np.sin(2.0 * r.time), 1.0)[begun]
+    solved = 0.5 * (np.sqrt(1.0 + 4.0 * now) - 1.0)
+    wanted = {"above": np.sqrt(now), "below": -np.sqrt(now), "loop": solved, "anew": solved, "called": -1.0}
+    for name, values in wanted.items():
+        assert r[f"{name}.y"][begun, 0] == pytest.approx(values, abs=1e-7), name
+    assert r["below.y"][0, 0] == -2.0
