@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 
+from blocks.errors import near_miss
 from plant.elements.element import Idle, Others
 from plant.elements.forces.force import Force, Store, Surroundings
 from plant.elements.forces.in_plane import Plane, leaves_out
@@ -22,6 +23,9 @@ from plant.forces.wrench import Applied, Wrench
 from plant.mechanics.spatial import vector
 
 __all__ = ["Force_Bushing", "Force_Field"]
+
+MATRICES = {"k_matrix": (36, 6), "c_matrix": (36, 6), "length": (6,), "preload": (6,)}
+"""Attributes of a linear Force_Field: how many numbers each has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +144,7 @@ class Force_Field(UserSubroutine, Force):
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()
-        for name, counts in {
-            "k_matrix": (36, 6),
-            "c_matrix": (36, 6),
-            "length": (6,),
-            "preload": (6,),
-        }.items():
+        for name, counts in MATRICES.items():
             try:
                 self.numbers(name, *counts)
             except ValueError as fault:
@@ -159,6 +158,17 @@ class Force_Field(UserSubroutine, Force):
         if (self.type or known[0]).upper() not in known:
             why = f"the field is given by {'its subroutine' if self.has_subroutine else 'its matrices'}"
             yield from self.unused(["type"], why, f'write type="{known[0]}", or delete it')
+        yield from self._idle_attributes()
+
+    def _idle_attributes(self) -> Iterator[Idle]:
+        """What is written beside the documented attributes and is not read."""
+        if self.has_subroutine and self.attributes:
+            names = tuple(name for name, _ in self.attributes)
+            yield Idle(names, "the field is given by its subroutine", "delete it")
+            return
+        for name, _ in self.attributes:
+            if name.lower() not in MATRICES:
+                yield Idle((name,), "no such attribute is known", near_miss(name.lower(), MATRICES))
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)

@@ -10,6 +10,7 @@ from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
     Element,
+    Force_Field,
     Force_SpringDamper,
     Reference_Marker,
     Reference_Variable,
@@ -23,6 +24,8 @@ def VARSUB(id, time, par, npar, dflag, iflag):
 def OWN(id, time, par, npar, dflag, iflag):
     v, e = py_sysfnc("VARVAL", [id])
     return v * v - 2.0
+def FIESUB(id, time, par, npar, disp, velo, dflag, iflag):
+    return [0.0] * 6
 """
 
 
@@ -45,6 +48,21 @@ def test_the_length_of_a_damper_without_stiffness(tmp_path):
     assert "Force_SpringDamper id=1: length" in line and "stiffness is 0" in line
     assert told(tmp_path, spring(damping=2.0, preload=1.0)) == []
     assert told(tmp_path, spring(stiffness=2.0, length=1.0)) == []
+
+
+def test_attributes_of_a_field_that_nobody_reads(tmp_path):
+    """A misspelled matrix left a field without force; matrices beside a routine counted as read."""
+
+    def field(names: tuple[str, ...], **more: object) -> Force_Field:
+        written = tuple((name, "1 1 1 1 1 1") for name in names)
+        return Force_Field(id=1, i_marker_id=30, j_marker_id=10, attributes=written, **more)
+
+    (line,) = told(tmp_path, field(("K_matrx", "c_matrix")))
+    assert "Force_Field id=1: K_matrx changes nothing" in line and "did you mean 'k_matrix'" in line
+    assert told(tmp_path, field(("K_matrix", "preload", "length", "c_matrix"))) == []
+    script = {"script_name": str(tmp_path / "s.py"), "usrsub_fnc_name": "FIESUB"}
+    (line,) = told(tmp_path, field(("k_matrix", "length"), **(SUB | script)))
+    assert "k_matrix, length change nothing: the field is given by its subroutine" in line
 
 
 def test_the_start_of_a_variable_that_a_routine_gives(tmp_path):
