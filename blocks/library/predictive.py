@@ -17,6 +17,7 @@ from blocks.library.models import check_model, sampled_model, weight
 
 __all__ = ["MPC"]
 
+MOST_LOST = 1e-6  # of u per unit of x, by rounding of a model that grows over the horizon
 LIMITS = (("u_min", "u_max"), ("du_min", "du_max"), ("y_min", "y_max"))
 
 
@@ -156,6 +157,18 @@ def nearest(
     return np.asarray(start + solve_triangular(factor, -residual[:-1] / residual[-1], lower=True, trans="T"))
 
 
+def _gain(moves: np.ndarray, Q: np.ndarray, R: np.ndarray, N: int) -> np.ndarray:
+    """(N m, N p) changes of u per error ahead where no limit is active.
+
+    A least-squares problem by QR: normal equations lose twice the digits where y grows over the horizon.
+    """
+    sizes, axes = np.linalg.eigh(Q)
+    root = np.kron(np.eye(N), np.sqrt(np.maximum(sizes, 0.0))[:, None] * axes.T)
+    stacked = np.vstack([root @ moves, np.kron(np.eye(N), np.linalg.cholesky(R).T)])
+    q, r = np.linalg.qr(stacked)
+    return np.asarray(np.linalg.solve(r, q[: len(root)].T @ root))
+
+
 class _Program:
     """The quadratic program of one run; nothing in it depends on what was solved before.
 
@@ -177,8 +190,18 @@ class _Program:
             for j in range(i + 1):
                 self.moves[i * self.p : (i + 1) * self.p, j * self.m : (j + 1) * self.m] = held[i - j]
         _, self.u0, self.y0 = place(block)
-        self.slopes = 2.0 * self.moves.T @ np.kron(np.eye(N), np.array(block.Q))
-        moved = self.slopes @ self.moves + 2.0 * np.kron(np.eye(N), np.array(block.R))
+        Q, R = np.array(block.Q), np.array(block.R)
+        self.gain = _gain(self.moves, Q, R, N)
+        lost = np.finfo(float).eps * (abs(self.gain[: self.m]) @ abs(self.free)).max()
+        if lost > MOST_LOST:
+            what = (
+                f"is {N}: over so many ticks the model grows until {lost:.1g} of u is rounding, per unit of x"
+            )
+            raise checks.fault(
+                block, "N", what, "a shorter horizon", "Or control a model that is stabilised."
+            )
+        self.slopes = 2.0 * self.moves.T @ np.kron(np.eye(N), Q)
+        moved = self.slopes @ self.moves + 2.0 * np.kron(np.eye(N), R)
         soft = 0 if block.slack is None else N * self.p
         H = np.zeros((N * self.m + soft, N * self.m + soft))
         H[: N * self.m, : N * self.m] = moved
@@ -204,7 +227,7 @@ class _Program:
                 self._limit("slack", np.hstack([0.0 * matrix, np.eye(soft)]), np.zeros(soft), free)
             else:
                 self._limit(low, np.hstack([matrix, np.zeros((len(matrix), soft))]), *ends)
-        self.N, self.H, self.factor = N, H, np.linalg.cholesky(H)
+        self.N, self.H = N, H
         self._solver: Any = None
         if self.rows:
             self.matrix = np.vstack(self.rows)
@@ -230,15 +253,12 @@ class _Program:
 
     def call(self, t: float, argument: np.ndarray) -> np.ndarray:
         """u at time t [s] for the argument [x, r, u before]."""
-        from scipy.linalg import cho_solve  # slow to import
-
         if not np.all(np.isfinite(argument)):
             return np.full(self.m, np.nan)
         x, r, last = np.split(argument, [self.n, self.n + self.p])
         ahead = self.free @ x + self.held @ (last - self.u0)
-        q = self.prices.copy()
-        q[: self.N * self.m] = self.slopes @ (ahead - np.tile(r, self.N))
-        change = cho_solve((self.factor, True), -q, check_finite=False)
+        error = np.tile(r, self.N) - ahead
+        change = np.concatenate([self.gain @ error, np.zeros(len(self.prices) - len(self.gain))])
         if self._solver is not None:
             shown = ahead + np.tile(self.y0, self.N)
             shifts = {"u_min": np.tile(last, self.N), "du_min": 0.0, "y_min": shown, "slack": 0.0}
@@ -246,6 +266,8 @@ class _Program:
             high = np.concatenate([highest - shifts[name] for name, _, highest in self.limits])
             reached = self.matrix @ change
             if not ((low <= reached) & (reached <= high)).all():
+                q = self.prices.copy()
+                q[: len(self.gain)] = -self.slopes @ error
                 change = self._limited(t, q, low, high)
         return np.asarray(last + change[: self.m])
 

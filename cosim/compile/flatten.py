@@ -193,7 +193,7 @@ class _Writer:
             perturbed=self.v.perturbed,
             histories=self._histories(),
             rates=tuple(self.v.rates),
-            tick_slots=self.v.tick_slots(),
+            tick_slots=self.v.tick_places,
             schedule=tuple(schedule),
             signals=signals,
             logged=(*signals, *shown.states_to_log(signals)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import casadi as ca
@@ -216,16 +217,17 @@ class Vectors:
         symbols = dict(zip(self.p.slots, self.p.symbols, strict=True))
         moved_parameters(self.placed, symbols, added, self.t)
 
-    def tick_slots(self) -> tuple[TickPlaces, ...]:
+    @cached_property
+    def tick_places(self) -> tuple[TickPlaces, ...]:
         """Places in h of what is counted of every rate."""
         places = [s.index.tolist() for s in self.h.slots.values() if isinstance(s, TickSlot)]
         return tuple(TickPlaces(time, count, tuple(since)) for time, count, *since in places)
 
     def restarted_by(self, path: str) -> tuple[int, ...]:
         """Places in h of the counts of samples that the events of a block start anew."""
-        slots = self.tick_slots()
-        return tuple(slots[self.rate_index[ticks]].since[k] for ticks, k in self.restarted.by(path))
+        places = self.tick_places
+        return tuple(places[self.rate_index[ticks]].since[k] for ticks, k in self.restarted.by(path))
 
     def count_read(self, path: str, ticks: Ticks) -> int:
         """Place in h of the count of samples that a block reads."""
-        return self.tick_slots()[self.rate_index[ticks]].since[self.restarted.read(path, ticks)]
+        return self.tick_places[self.rate_index[ticks]].since[self.restarted.read(path, ticks)]

@@ -97,14 +97,17 @@ class FMPyComponent:
         try:
             return getattr(self._fmu, method)(*given, **named)
         except Exception as error:  # FMPy raises various exceptions
-            where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
-            raise FMUCallError(
-                f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
-                f"{error}. {self.log.shown()}",
-                path=self.name,
-                time=self.call.time,
-                value=getattr(error, "status", None),
-            ) from error
+            raise self._failed(method, str(error), getattr(error, "status", None)) from error
+
+    def _failed(self, method: str, why: str, status: int | None) -> FMUCallError:
+        where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
+        return FMUCallError(
+            f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
+            f"{why}. {self.log.shown()}",
+            path=self.name,
+            time=self.call.time,
+            value=status,
+        )
 
     def close(self) -> None:
         """Free the instance."""
@@ -193,9 +196,12 @@ class FMPyComponent:
             status = error.value
             if status == PENDING:
                 status = awaited(lambda: int(self._do("getStatus", DO_STEP_STATUS)))
-            if status in (0, 1):
-                self.call.time = t + h
-                return StepOutcome(t + h)
+                if status <= 1:
+                    self.call.time = t + h
+                    return StepOutcome(t + h)
+                if status != DISCARD:
+                    why = f"it went on in the background and ended with status {status}"
+                    raise self._failed("doStep", why, status) from error
             if status != DISCARD:
                 raise
             if self._new:

@@ -92,6 +92,7 @@ class Unit:
     resources: Mapping[str, str] = field(default_factory=dict)
     rollback: bool = True
     directional: bool = True
+    background: bool = False  # its steps go on after the call (FMI 2.0)
 
 
 def _out(variable: Var) -> Var:
@@ -320,7 +321,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     ),
     "faulty": _faulty,
     "partial": _partial,
-    "background": _partial,
+    "background": lambda: replace(_partial(), source="partial", background=True),
     "counter": _counter,
     "clockwork": _clockwork,
     "partitions": _partitions,

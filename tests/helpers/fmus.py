@@ -137,15 +137,11 @@ def _built(source: str, header: str, version: str) -> Path:
 def _library(name: str, unit: Unit, build: Build) -> Path:
     source = unit.source or name
     text = (SOURCES / f"{source}.c").read_text()
-    own = [word for word, found in OWN.items() if found in text]
+    own = [word for word, found in OWN.items() if found in text] + ["IN_BACKGROUND"] * unit.background
     return _built(source, _header(unit, build, own), build.version)
 
 
-OWN = {
-    "OWN_STEP": "Status model_step",
-    "OWN_ACCEPTED": "void model_accepted",
-    "IN_BACKGROUND": "(IN_BACKGROUND)",
-}
+OWN = {"OWN_STEP": "Status model_step", "OWN_ACCEPTED": "void model_accepted"}
 """What a unit may define besides what all of them do, and how that is found in its source."""
 
 

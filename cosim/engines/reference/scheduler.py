@@ -85,7 +85,8 @@ class Scheduler:
             c.ticks[k] += 1
             c.h[places.time] = t
             c.h[places.count] = c.ticks[k]
-            c.h[list(places.since)] += 1
+            for place in places.since:
+                c.h[place] += 1
             c.h[self._discrete[k]] = c.next[self._discrete[k]]
         self._draw(due)
         hits = set(due)

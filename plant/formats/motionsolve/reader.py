@@ -228,9 +228,11 @@ class _Reader:
         for written, text in node.attributes:
             name = cls.synonyms.get(written.lower(), written.lower())
             if name not in attributes:
+                if name in OLD:
+                    continue
                 if cls.open_ended:
                     extra.append((written, text))
-                elif name not in OLD:
+                else:
                     self._strange(node, cls, written)
                 continue
             try:

@@ -416,3 +416,28 @@ def test_a_model_that_no_feedback_steadies_is_refused_where_it_is_made(sample):
 def test_an_estimate_begins_at_zero(sample):
     block = LQG(FULL, 1.0, 0.5, 0.1, 0.01, sample=sample)
     assert not any(np.any(m.initial) for m in trace(block, {"y": 1}).declared.memories)
+
+
+def first_move(a, b, N, R, x, r):
+    """du of the program over N ticks of x+ = a x + b u for u = 0 before, by Riccati's recursion backwards."""
+    A, B = np.array([[a, b, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]), np.array([[b], [1.0], [0.0]])
+    W, P = np.outer([1.0, 0.0, -r], [1.0, 0.0, -r]), np.zeros((3, 3))
+    for _ in range(N):
+        M = W + P
+        K = np.linalg.solve(R + B.T @ M @ B, B.T @ M @ A)
+        P = A.T @ M @ (A - B @ K)
+    return -(K @ [x, 0.0, 1.0])[0]
+
+
+def test_mpc_of_an_unstable_model_over_long_horizons():
+    """Squares of what grows lost 5 % of u in silence; where y itself is rounding the horizon is refused."""
+
+    def found(pole, N, R):
+        held = MPC(([[pole]], [[1.0]], [[1.0]], [[0.0]]), N, R=R, sample=0.1)
+        return sampled(held, x=np.full((2, 1), 0.5), r=[1.0, 1.0])["u"][0, 0]
+
+    for pole, N, R in ((2.0, 50, 0.1), (3.0, 50, 1e-6), (-1.0, 30, 1e-3)):
+        a = np.exp(0.1 * pole)
+        assert found(pole, N, R) == pytest.approx(first_move(a, (a - 1) / pole, N, R, 0.5, 1.0), rel=1e-7)
+    with pytest.raises(BlockError, match="N is 100: over so many ticks the model grows"):
+        found(5.0, 100, 0.1)

@@ -6,10 +6,12 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from blocks import Hold, Ramp, Relay, Sine
+from blocks import Hold, Ramp, Relay, Sine, UnitDelay
 from blocks.contract.rate import Ticks
 from cosim import Diagram, simulate
+from cosim.compile import vectors
 from cosim.compile.restarted_holds import RestartedHolds
+from cosim.system_parts import TickPlaces
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
@@ -56,3 +58,15 @@ def test_the_count_of_each_rate_is_told_from_the_others(read, anew):
         assert restarted.counts(ticks) == (2 if k in anew else 1)
         read = {path: restarted.read(path, ticks) for path in placed}
         assert read == {path: int(path == "alone" and k in anew) for path in placed}
+
+
+def test_places_of_counts_are_listed_once(monkeypatch):
+    """They were listed for every block with events: flattening took the square of their number."""
+    made = []
+    monkeypatch.setattr(vectors, "TickPlaces", lambda *given: made.append(given) or TickPlaces(*given))
+    d = Diagram("d")
+    t = d.add("t", Sine())
+    for k in range(5):
+        t >> d.add(f"relay{k}", Relay()) >> d.add(f"delay{k}", UnitDelay(sample=0.1 * (1 + k % 2)))
+    d.system()
+    assert len(made) == 2

@@ -15,6 +15,7 @@ import pytest
 from blocks import Constant
 from blocks.errors import PlantloopError
 from cosim import FMU, Diagram, Simulation, linearize, simulate
+from cosim.fmi.fmi_errors import FMUError
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -201,6 +202,15 @@ def test_steps_that_are_discarded_in_part_are_gone_on_with(unit: str, how: dict[
         PlantloopError, match=r"discarded the step from t=0 s over 0\.1 s, and got to t=0\.03 s"
     ):
         simulate(d, 0.5)
+
+
+def test_a_step_in_the_background_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with its own status, which is not that it goes on."""
+    with FMU(build_fmu("background"), importer="fmpy").open() as m:
+        m.initialize()
+        monkeypatch.setattr(m.component._fmu, "getStatus", lambda kind: 3)
+        with pytest.raises(FMUError, match="doStep failed .*in the background and ended with status 3"):
+            m.step(0.1)
 
 
 @pytest.mark.parametrize("isolate", [False, True])

@@ -14,6 +14,7 @@ from plant.elements import (
     Control_PlantOutput,
     Control_StateEqn,
     Deactivate,
+    Force_Field,
     Force_Penalty,
     Force_SpringDamper,
     Force_Vector_OneBody,
@@ -185,7 +186,8 @@ def test_old_attributes() -> None:
             '<Motion_Joint id="1" joint_id="1" motion_type="t" joint_type="T" expr="TIME"/>'
             '<Reference_Variable id="1" expr="0" auto_balance="Conditional"/>'
             '<Control_PlantInput id="1" num_variable="1" num_element="1" variable_id_list=" 1 "/>'
-            '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" is_active="FALSE"/>',
+            '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" is_active="FALSE"/>'
+            '<Force_Field id="1" i_marker_id="20" j_marker_id="10" k_matrix="1 1 1 1 1 1" full_label="a/b"/>',
             '<Simulate analysis_type="TRANSIENT" duration="2" num_step="10"/>'
             '<Simulate analysis_type="TRANSIENT" duration="2" num_steps="10"/>',
         )
@@ -194,6 +196,7 @@ def test_old_attributes() -> None:
     assert model.find(Reference_Variable, 1).autobalance == "CONDITIONAL"
     assert model.find(Control_PlantInput, 1).num_element == 1
     assert model.all(Force_Vector_OneBody) == []
+    assert model.find(Force_Field, 1).attributes == (("k_matrix", "1 1 1 1 1 1"),)
     assert model.commands[0] == model.commands[1]
 
 
