@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.derived import Derived
+
 HEADER = Path(__file__).parent / "runtime" / "plantloop.h"
 OURS = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
@@ -54,10 +56,12 @@ def remember(source: str) -> None:
     _source = source
 
 
-@once
+_derived = Derived()
+
+
 def ffi() -> Any:
     """cffi with the declarations of the header: one in a process, whose types fit each other."""
-    return made(_source if _source is not None else described())
+    return _derived.get("ffi", lambda: made(_source if _source is not None else described()))
 
 
 def made(source: str) -> Any:

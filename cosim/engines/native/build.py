@@ -244,5 +244,5 @@ def _runtime(compiler: Compiler) -> bindings.Library:
 
         entry = cache.get(key, build)
         bindings.remember(entry.note["interface"])
-        _runtimes[key] = bindings.runtime(entry.library)
+        _runtimes.setdefault(key, bindings.runtime(entry.library))
     return _runtimes[key]

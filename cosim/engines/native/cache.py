@@ -28,6 +28,7 @@ import platformdirs
 
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
+from cosim.engines.native.one_maker import OneMaker
 from cosim.engines.native.ownership import close_to_others, fault_of_entry, fault_of_folder, make_private
 
 LIMIT = 512 * 2**20  # bytes; beyond, the entries not used for longest go
@@ -80,7 +81,8 @@ def find(key: str) -> Entry | None:
 def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
     """The entry of a key; ``build(folder)`` makes the library ``folder/LIBRARY`` and returns a note.
 
-    Where the cache cannot be written the library is built in a temporary folder of this process.
+    Where the cache cannot be written the library is built in a temporary folder of this process. Of several
+    threads that want an entry at once one makes it; of several processes each does, and the first's stays.
 
     Raises
     ------
@@ -92,7 +94,15 @@ def get(key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
         with contextlib.suppress(OSError):
             os.utime(home / key / NOTE)  # last use
         return found
-    home = _writable(home)
+    with _makers.alone(key):
+        return _made(_writable(home), key, build)
+
+
+_makers = OneMaker()
+
+
+def _made(home: Path, key: str, build: Callable[[Path], dict[str, Any]]) -> Entry:
+    """The entry of a key in a folder that can be written, unless another thread or process has made it."""
     found = _read(home / key)
     if found is not None:
         return found

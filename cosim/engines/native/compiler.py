@@ -57,6 +57,7 @@ class Compiler:
         ------
         CompilerError     it failed; the file it failed on is kept in the folder ``aside``
         """
+        self.refuse_hung()  # it may have hung in another thread since it was found
         objects = [s.with_suffix(".o") for s in sources]
         jobs = [
             (*self.command, *FLAGS, *self._level(level), f"-I{headers}", "-c", str(source), "-o", str(target))
@@ -72,6 +73,15 @@ class Compiler:
                 self.jobs.end()
                 raise
         return objects
+
+    def refuse_hung(self) -> None:
+        """Raise if it ran into the time limit before: nobody waits for it twice."""
+        if self.identity in _hung:
+            command = " ".join(self.command)
+            raise CompilerError(
+                f"the C compiler {command} hung before in this process: {_hung[self.identity]}.",
+                hint="Use engine='reference', or another compiler in $CC.",
+            )
 
     def _level(self, level: str) -> list[str]:
         """How much to optimise: what $CC says, else what a file asks for."""
@@ -109,11 +119,7 @@ def find() -> Compiler:
     CompilerError     none of them is there
     """
     found = _found()
-    if found.identity in _hung:
-        raise CompilerError(
-            f"the C compiler {' '.join(found.command)} hung before in this process: {_hung[found.identity]}.",
-            hint="Use engine='reference', or another compiler in $CC.",
-        )
+    found.refuse_hung()
     return found
 
 
