@@ -7,7 +7,7 @@ and the states of integrals take no part in the choice of steps (their nominal s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -42,7 +42,8 @@ class Probes:
     @property
     def steep(self) -> tuple[str, ...]:
         """Names of the formulas whose slopes are needed."""
-        return tuple(name for name, formula in self.formulas.items() if formula in self.slopes.values())
+        wanted = set(self.slopes.values())
+        return tuple(name for name, formula in self.formulas.items() if formula in wanted)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,34 +91,42 @@ def expression_of(system: System, formula: Formula) -> ca.SX:
     return ca.SX(value(formula, lambda n: system.t if n == TIME else scalar(system, n), symbolic=True))
 
 
-def slope_of(system: System, formula: Formula) -> ca.SX:
-    """The rate of change of a formula along the solution; 0, a value that claims nothing, if it is unknown.
+def slopes_of(system: System, formulas: Sequence[Formula]) -> list[ca.SX]:
+    """The rates of change of formulas along the solution; 0, a value that claims nothing, where unknown.
 
     So it is where it is infinite, as of a distance sqrt(x^2 + y^2) that is 0: the formula itself has a value.
 
     Not asked for: opaque functions (they would be called more often), delayed signals, loops that these are
-    part of, and systems without states of their own that have events.
+    part of, and systems without states of their own that have events. All are found in one pass, whose time
+    grows with their number and that of the states, not with the product of both.
     """
-    g, solved = expression_of(system, formula), system.residual.numel()
-    delayed = system.w[solved:]
-    through_loop = solved and ca.depends_on(g, system.w[:solved])
-    unknown = (
-        bool(system.opaque)
-        or bool(system.calls)
-        or (bool(system.events) and not len(system.x0))
-        or bool(delayed.numel() and ca.depends_on(g, delayed))
-        or bool(through_loop and delayed.numel() and ca.depends_on(system.residual, delayed))
-    )
-    if unknown:
-        return ca.SX(0)
+    n = system.residual.numel()
+    unknown = bool(system.opaque) or bool(system.calls) or (bool(system.events) and not len(system.x0))
+    if unknown or not formulas:
+        return [ca.SX(0)] * len(formulas)
+    g, delayed = ca.vertcat(*(expression_of(system, f) for f in formulas)), system.w[n:]
+    reached = _depend(g, delayed)
+    if n and delayed.numel() and ca.depends_on(system.residual, delayed):
+        reached = reached | _depend(g, system.w[:n])
     slope = along(g, system.t, system.x, system.derivative, system.w, system.residual)
-    return ca.if_else(ca.fabs(slope) < math.inf, slope, 0)
+    known = ca.if_else(ca.fabs(slope) < math.inf, slope, 0)
+    return [ca.SX(0) if late else one for late, one in zip(reached, ca.vertsplit(known), strict=True)]
 
 
-def follow_held(system: System, formula: Formula) -> bool:
-    """Whether a formula or its slope depends on values held between instants, and jumps with them."""
-    both = ca.vertcat(expression_of(system, formula), slope_of(system, formula))
-    return bool(ca.depends_on(both, system.h)) or bool(ca.depends_on(both, system.w))
+def _depend(expressions: ca.SX, symbols: ca.SX) -> np.ndarray:
+    """Which rows of a column depend on any of some symbols, (n,) bool."""
+    if not symbols.numel():
+        return np.zeros(expressions.numel(), bool)
+    return np.array(ca.which_depends(expressions, symbols, 1, True), dtype=bool)
+
+
+def which_follow_held(system: System, formulas: Sequence[Formula]) -> list[bool]:
+    """Which formulas or their slopes depend on values held between instants, and jump with them."""
+    if not formulas:
+        return []
+    held = ca.vertcat(system.h, system.w)
+    own = _depend(ca.vertcat(*(expression_of(system, f) for f in formulas)), held)
+    return [bool(one) for one in own | _depend(ca.vertcat(*slopes_of(system, formulas)), held)]
 
 
 def probed(system: System, probes: Probes) -> System:
@@ -127,7 +136,7 @@ def probed(system: System, probes: Probes) -> System:
     ------
     PlantloopError      a formula names a signal that is not there, or one of several components
     """
-    slopes = {name: slope_of(system, formula) for name, formula in probes.slopes.items()}
+    slopes = dict(zip(probes.slopes, slopes_of(system, list(probes.slopes.values())), strict=True))
     counted = _counted(system) if any(not e.is_zero() for e in slopes.values()) else system
     signals = dict(counted.signals)
     states = dict(system.states)

@@ -27,7 +27,7 @@ from cosim.study.cases import Cases
 from cosim.study.measures import Measures
 from cosim.study.model_print import model_print
 from cosim.study.places import Target, checked, distinct, target
-from cosim.study.probes import INSIDE, JUMPS, follow_held, probed
+from cosim.study.probes import INSIDE, JUMPS, probed, which_follow_held
 from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
 from cosim.study.verdicts import VERDICT, Ending
 from cosim.system import System
@@ -270,6 +270,7 @@ class Prepared:
         times = plan.times_of(variant)
         if not keep and not plan.measures.need_grid:
             times = times[-1:]
+        jump = which_follow_held(bare, [probes.formulas[name] for name in probes.steep])
         added = (*probes.names, *((JUMPS,) if JUMPS in system.held else ()), *verdicts.values())
         return Prepared(
             system,
@@ -284,7 +285,7 @@ class Prepared:
             times,
             verdicts,
             tuple(f"'{e.path}': {e.stop}" if e.stop and e.name in own else e.stop for e in system.events),
-            {name: follow_held(bare, probes.formulas[name]) for name in probes.steep},
+            dict(zip(probes.steep, jump, strict=True)),
         )
 
     def context(self, columns: Mapping[str, np.ndarray], k: int) -> Context:
