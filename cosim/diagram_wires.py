@@ -136,11 +136,13 @@ class DiagramWires(abc.ABC):
     def ports_at(self, name: str) -> NodePorts:
         """The ports of a node, by name; see `Node.ports`."""
         found = self._graph.nodes[name]
-        if not isinstance(found["block"], (Block, Inport)):  # a subsystem may still be written
-            return ports_of(found["block"])
-        if "ports" not in found:
-            found["ports"] = ports_of(found["block"])
-        ports: NodePorts = found["ports"]
+        inside = found["block"]
+        if not isinstance(inside, (Block, Inport, DiagramWires)):  # it may still be written
+            return ports_of(inside)
+        version = inside._version if isinstance(inside, DiagramWires) else 0  # so may a diagram
+        if found.get("ports", (None,))[0] != version:
+            found["ports"] = version, ports_of(inside)
+        ports: NodePorts = found["ports"][1]
         return ports
 
     @property

@@ -176,3 +176,15 @@ def test_a_reference_made_by_hand_to_a_block_that_is_not_there_is_refused():
     with pytest.raises(WiringError, match="no block 'ghost'"):
         d.connect(PortRef(d, "ghost", "y"), "double.u")
     assert "ghost" not in d.graph
+
+
+def test_ports_of_a_diagram_inside_follow_what_is_added_to_it_later():
+    inner, d = Diagram("inner"), Diagram("d")
+    d.add("in", inner)
+    assert d["in"].ports.inputs == ()
+    inner.outport("y", inner.inport("u"))
+    assert (d["in"].ports.inputs, d["in"].ports.outputs) == (("u",), ("y",))
+    inner.outport("z", inner.inport("v"))
+    assert (d["in"].ports.inputs, d["in"].ports.outputs) == (("u", "v"), ("y", "z"))
+    d.replace("in", Gain(2.0))
+    assert (d["in"].ports.inputs, d["in"].ports.outputs) == (("u",), ("y",))

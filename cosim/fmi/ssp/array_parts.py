@@ -10,11 +10,10 @@ import numpy as np
 
 from blocks.contract.block import Block
 from cosim.fmi.description import FMUDescription
+from cosim.fmi.ssp.connection_ends import ConnectionEnds, Ends
 from cosim.fmi.ssp.ssp_errors import fault
 from cosim.fmi.ssp.structure import ConnectorLink, ParameterValue, StructuredSystem
 from cosim.fmi.ssp.wires import ArrayComponent, GatheredArray
-
-Ends = tuple[str, str]
 
 
 class ArrayParts:
@@ -28,10 +27,10 @@ class ArrayParts:
         file: str,
         system: StructuredSystem,
         descriptions: Mapping[str, FMUDescription],
-        inner: Mapping[str, StructuredSystem],
+        ends: ConnectionEnds,
         values: tuple[ParameterValue, ...],
     ) -> None:
-        self._file, self._system, self._descriptions, self._inner = file, system, descriptions, inner
+        self._file, self._descriptions, self._there = file, descriptions, ends
         self._given = {v.name: v.changed() for v in values}
         own = ((f"{c.name}.{v.name}", v.changed()) for c in system.components for v in c.values)
         self._given = dict(own) | self._given
@@ -39,7 +38,7 @@ class ArrayParts:
 
     def component(self, c: ConnectorLink) -> Block:
         """The block that extracts the component of an array at which a connection starts."""
-        shape = self._shape(c.start)
+        shape = self._there.shape(c.start)
         return ArrayComponent(self._place(c, c.start, c.start_index, shape), math.prod(shape))
 
     def gather(self, c: ConnectorLink, source: Any) -> None:
@@ -49,7 +48,7 @@ class ArrayParts:
         ------
         SSPError      no such component, or another connection ends there
         """
-        place = self._place(c, c.end, c.end_index, self._shape(c.end))
+        place = self._place(c, c.end, c.end_index, self._there.shape(c.end))
         found = self._ends.setdefault(c.end, {})
         if place in found:
             where = f"component {c.end_index} of '{_name(c.end)}'"
@@ -75,13 +74,6 @@ class ArrayParts:
             )
         return int(np.ravel_multi_index([i - 1 for i in index], shape))
 
-    def _shape(self, end: Ends) -> tuple[int, ...]:
-        element, port = end
-        if element in self._descriptions:
-            return self._descriptions[element].variable(port).shape
-        holder = self._inner[element] if element else self._system
-        return next(x.shape for x in holder.connectors if x.name == port)
-
     def _start(self, end: Ends) -> tuple[float, ...]:
         """The values of an array where nothing is connected."""
         element, port = end
@@ -89,7 +81,7 @@ class ArrayParts:
         if given is None and element in self._descriptions:
             given = self._descriptions[element].variable(port).start
         value = np.asarray(0.0 if given is None else given, dtype=float)
-        return tuple(np.broadcast_to(value, math.prod(self._shape(end))).tolist())
+        return tuple(np.broadcast_to(value, math.prod(self._there.shape(end))).tolist())
 
 
 def _name(end: Ends) -> str:

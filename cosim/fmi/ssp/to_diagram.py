@@ -9,6 +9,7 @@ import warnings
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu import FMU
 from cosim.fmi.ssp.array_parts import ArrayParts
+from cosim.fmi.ssp.connection_ends import ConnectionEnds, Ends
 from cosim.fmi.ssp.conversions import conversion
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import (
@@ -34,7 +36,7 @@ from cosim.fmi.ssp.structure import (
 )
 from cosim.fmi.ssp.wires import LinearConnection, MappedConnection, OpenInput
 
-Ends = tuple[str, str]
+Shares = Mapping[str, tuple[ParameterValue, ...]]
 
 
 class Drawing:
@@ -45,6 +47,7 @@ class Drawing:
 
     def __init__(self, structure: SystemStructure, folder: Path, sample: Any) -> None:
         self.structure, self.folder, self.sample = structure, folder, sample
+        self._numbers = count(len(list(folder.iterdir())))  # which FMU of the folder it is
 
     def diagram(self) -> Diagram:
         """The whole system."""
@@ -57,50 +60,55 @@ class Drawing:
     def _system(self, system: StructuredSystem, outer: tuple[ParameterValue, ...]) -> Diagram:
         """A system with the values given by the systems around it; they replace its own."""
         values = _over(system.values, outer)
-        self._warn_of_lost(system, values)
+        shares = _shares(values, [*(e.name for e in system.components), *(s.name for s in system.systems)])
+        self._warn_of_lost(system, values, shares)
         d = Diagram(_clean(system.name))
-        elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
-        names = _unique([*(c.name for c in system.connectors), *elements])
+        names = _names(system)
         descriptions: dict[str, FMUDescription] = {}
         inner: dict[str, StructuredSystem] = {s.name: s for s in system.systems}
+        ports = {name: _names(s) for name, s in inner.items()}  # their connectors are called so inside
         joined = _joined(system, self.structure.file)
         driven = {connection.end for connection in joined}
         for c in system.connectors:
             if c.kind in ("input", "inout"):
                 d.inport(names[c.name], math.prod(c.shape))
         for component in system.components:
-            fmu, left = self._fmu(component, _below(values, component.name))
+            fmu, left = self._fmu(component, shares[component.name])
             descriptions[component.name] = fmu.description
             d.add(names[component.name], fmu)
             self._open_inputs(d, names[component.name], component, fmu, driven, left)
         for s in system.systems:
-            d.add(names[s.name], self._system(s, _below(values, s.name)))
+            d.add(names[s.name], self._system(s, shares[s.name]))
+            starts = {v.name: v.changed() for v in shares[s.name]}
             for c in s.connectors:
                 if c.kind in ("input", "inout") and (s.name, c.name) not in driven:
-                    start = {v.name: v.changed() for v in _below(values, s.name)}.get(c.name, 0.0)
+                    start = starts.get(c.name, 0.0)
                     whole = np.broadcast_to(np.asarray(start, dtype=float), math.prod(c.shape))
-                    d.add(f"{names[s.name]}_{_clean(c.name)}_open", OpenInput(tuple(whole.tolist())))
-                    d.connect(f"{names[s.name]}_{_clean(c.name)}_open.y", f"{names[s.name]}.{_clean(c.name)}")
-        parts = ArrayParts(self.structure.file, system, descriptions, inner, values)
+                    port = ports[s.name][c.name]
+                    d.add(f"{names[s.name]}_{port}_open", OpenInput(tuple(whole.tolist())))
+                    d.connect(f"{names[s.name]}_{port}_open.y", f"{names[s.name]}.{port}")
+        ends = ConnectionEnds(self.structure.file, system, descriptions, inner)
+        parts = ArrayParts(self.structure.file, system, descriptions, ends, values)
         for number, connection in enumerate(joined):
-            self._connect(d, system, connection, number, names, descriptions, inner, parts)
+            self._connect(d, connection, number, names, ports, ends, parts)
         for number, (end, block, sources) in enumerate(parts.gathered()):
             name = f"array_{number}"
             d.add(name, block)
             for k, source in enumerate(sources):
                 d.connect(source, d[name][f"u{k}"])
-            self._deliver(d, d[name]["y"], end, names, descriptions)
+            self._deliver(d, d[name]["y"], end, names, ports)
         return d
 
-    def _warn_of_lost(self, system: StructuredSystem, values: tuple[ParameterValue, ...]) -> None:
+    def _warn_of_lost(
+        self, system: StructuredSystem, values: tuple[ParameterValue, ...], shares: Shares
+    ) -> None:
         """Warn of values that no element or connector of a system takes."""
-        elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
-        connectors = [c.name for c in system.connectors]
+        connectors = {c.name: None for c in system.connectors}
+        taken = {f"{element}.{v.name}" for element, share in shares.items() for v in share}
         for v in values:
-            taken = v.name in connectors or any(v.name.startswith(f"{e}.") for e in elements)
-            if not taken:
+            if v.name not in connectors and v.name not in taken:
                 where = f"{v.file or self.structure.file}:{v.line}"
-                known = near_miss(v.name.partition(".")[0], [*elements, *connectors])
+                known = near_miss(v.name.partition(".")[0], [*shares, *connectors])
                 warnings.warn(
                     f"{where}: the value of '{v.name}' has no effect: nothing in '{system.name}' is called "
                     f"that; {known}",
@@ -110,7 +118,7 @@ class Drawing:
     def _fmu(self, component: FMUComponent, values: tuple[ParameterValue, ...]) -> tuple[FMU, dict[str, Any]]:
         """The block of a component, and values of its inputs."""
         every = _over(component.values, values)
-        file = self.folder / f"{len(list(self.folder.iterdir()))}_{Path(component.source).name}"
+        file = self.folder / f"{next(self._numbers)}_{Path(component.source).name}"
         file.write_bytes(component.content)
         try:
             described = FMU(file, kind=component.kind).description
@@ -197,36 +205,33 @@ class Drawing:
     def _connect(
         self,
         d: Diagram,
-        system: StructuredSystem,
         c: ConnectorLink,
         number: int,
         names: Mapping[str, str],
-        descriptions: Mapping[str, FMUDescription],
-        inner: Mapping[str, StructuredSystem],
+        ports: Mapping[str, Mapping[str, str]],
+        ends: ConnectionEnds,
         parts: ArrayParts,
     ) -> None:
-        for (element, port), outgoing in ((c.start, True), (c.end, False)):
-            self._known(system, element, port, outgoing, c, descriptions, inner)
+        ends.check(c)
         element, port = c.start
         if element:
-            source: Any = d[names[element]][port if element in descriptions else _clean(port)]
+            source: Any = d[names[element]][ports[element][port] if element in ports else port]
         else:
             source = d[names[port]]["out"]
         if c.start_index:
             d.add(f"component_{number}", parts.component(c))
             d.connect(source, d[f"component_{number}"]["u"])
             source = d[f"component_{number}"]["y"]
-        first, second = (self._unit(system, *side, descriptions, inner) for side in (c.start, c.end))
-        change = self._change(c, first, second)
+        change = self._change(c, ends.unit(c.start), ends.unit(c.end))
         if change is not None:
             name = f"connection_{number}"
-            d.add(name, self._changing(change, c, system, inner))
+            d.add(name, self._changing(change, c))
             d.connect(source, d[name]["u"])
             source = d[name]["y"]
         if c.end_index:
             parts.gather(c, source)
         else:
-            self._deliver(d, source, c.end, names, descriptions)
+            self._deliver(d, source, c.end, names, ports)
 
     def _change(self, c: ConnectorLink, first: str, second: str) -> Transformation | None:
         """The changes of a signal on a connection: first the conversion of its unit, then the transformation.
@@ -254,21 +259,15 @@ class Drawing:
         source: Any,
         end: Ends,
         names: Mapping[str, str],
-        descriptions: Mapping[str, FMUDescription],
+        ports: Mapping[str, Mapping[str, str]],
     ) -> None:
         element, port = end
         if element:
-            d.connect(source, d[names[element]][port if element in descriptions else _clean(port)])
+            d.connect(source, d[names[element]][ports[element][port] if element in ports else port])
         else:
             d.outport(names[port], source)
 
-    def _changing(
-        self,
-        t: Transformation,
-        c: ConnectorLink,
-        system: StructuredSystem,
-        inner: Mapping[str, StructuredSystem],
-    ) -> Block:
+    def _changing(self, t: Transformation, c: ConnectorLink) -> Block:
         if not t.table:
             return LinearConnection(t.factor, t.offset)
         rows = []
@@ -285,57 +284,6 @@ class Drawing:
                 numbers.append(float(value))
             rows.append((numbers[0], numbers[1]))
         return MappedConnection(tuple(rows))
-
-    def _known(
-        self,
-        system: StructuredSystem,
-        element: str,
-        port: str,
-        outgoing: bool,
-        c: ConnectorLink,
-        descriptions: Mapping[str, FMUDescription],
-        inner: Mapping[str, StructuredSystem],
-    ) -> None:
-        """Whether there is such an end with this direction."""
-        if element in descriptions:
-            described = descriptions[element]
-            ports = [v.name for v in (described.output_variables if outgoing else described.inputs)]
-        elif element in inner or not element:
-            kinds = (
-                ("output", "inout", "calculatedParameter")
-                if outgoing == bool(element)
-                else ("input", "inout")
-            )
-            ports = [x.name for x in (inner[element] if element else system).connectors if x.kind in kinds]
-        else:
-            raise self._fault(
-                f"a connection names the element '{element}', which is not in '{system.name}'; "
-                f"{near_miss(element, [*descriptions, *inner])}", c.line,
-            )  # fmt: skip
-        if port not in ports:
-            way = "comes from" if outgoing else "goes to"
-            what = f"'{element}.{port}'" if element else f"the connector '{port}' of '{system.name}'"
-            raise self._fault(
-                f"a connection {way} {what}, which is none that can; {near_miss(port, ports)}", c.line
-            )
-
-    def _unit(
-        self,
-        system: StructuredSystem,
-        element: str,
-        port: str,
-        descriptions: Mapping[str, FMUDescription],
-        inner: Mapping[str, StructuredSystem],
-    ) -> str:
-        """The unit of an end: that of its connector, else that of the FMU."""
-        every: list[Any] = [*system.components, *system.systems]
-        holders = [e for e in every if e.name == element]
-        if not element:
-            holders = [system]
-        said = next((x.unit for h in holders for x in h.connectors if x.name == port and x.unit), "")
-        if said or element not in descriptions:
-            return said
-        return descriptions[element].variable(port).unit
 
 
 def _joined(system: StructuredSystem, file: str) -> list[ConnectorLink]:
@@ -384,10 +332,20 @@ def _over(own: tuple[ParameterValue, ...], outer: tuple[ParameterValue, ...]) ->
     return tuple({v.name: v for v in (*own, *outer)}.values())
 
 
-def _below(values: tuple[ParameterValue, ...], element: str) -> tuple[ParameterValue, ...]:
-    """Values whose names begin with an element's name, without this prefix."""
-    mine = [v for v in values if v.name.startswith(f"{element}.")]
-    return tuple(replace(v, name=v.name[len(element) + 1 :]) for v in mine)
+def _shares(values: tuple[ParameterValue, ...], elements: list[str]) -> Shares:
+    """By element the values whose names begin with its name, without this prefix.
+
+    Names of elements may have dots: those of as many dots as a beginning of a value's name are looked up.
+    """
+    found: dict[str, list[ParameterValue]] = {element: [] for element in elements}
+    counts = sorted({element.count(".") for element in elements})
+    for v in values:
+        pieces = v.name.split(".")
+        for dots in counts:
+            element = ".".join(pieces[: dots + 1])
+            if dots + 1 < len(pieces) and element in found:
+                found[element].append(replace(v, name=v.name[len(element) + 1 :]))
+    return {element: tuple(share) for element, share in found.items()}
 
 
 def _clean(name: str) -> str:
@@ -395,14 +353,19 @@ def _clean(name: str) -> str:
     return "".join("_" if ch in FORBIDDEN else ch for ch in name) or "_"
 
 
-def _unique(names: list[str]) -> dict[str, str]:
-    """Names that diagrams accept, all different."""
+def _names(system: StructuredSystem) -> dict[str, str]:
+    """The connectors and elements of a system by names that diagrams accept, all different."""
     found: dict[str, str] = {}
-    for name in names:
-        clean = _clean(name)
-        while clean in found.values() and name not in found:
-            clean = f"{clean}_"
-        found.setdefault(name, clean)
+    taken: set[str] = set()
+    tried: dict[str, int] = {}  # many may differ in what diagrams do not accept
+    elements = [*(e.name for e in system.components), *(s.name for s in system.systems)]
+    for name in dict.fromkeys([*(c.name for c in system.connectors), *elements]):
+        plain = clean = _clean(name)
+        while clean in taken:
+            tried[plain] = tried.get(plain, 0) + 1
+            clean = f"{plain}_" if tried[plain] == 1 else f"{plain}_{tried[plain]}"
+        found[name] = clean
+        taken.add(clean)
     return found
 
 
