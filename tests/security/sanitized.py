@@ -42,7 +42,8 @@ def main() -> int:
 
 def in_this_process() -> None:
     """Every kind of thing the runtime does, shortly."""
-    from cosim import simulate, simulate_many
+    from cosim import Diagram, simulate, simulate_many
+    from tests.cosim.engines.test_turning import Top, Wheels
     from tests.helpers.everything import simulation
     from tests.helpers.hybrid import DIAGRAMS
     from tests.security.fuzz import Random, tried
@@ -54,6 +55,11 @@ def in_this_process() -> None:
             result = simulate(make(), 0.5, engine="auto", solve_loops=name == "loops", **settings)
             assert result.settings["engine"].value == "native", name
             runs += 1
+    for block in (Top(), Wheels()):
+        turning = Diagram("turning")
+        turning.add("it", block)
+        simulate(turning, 0.5, engine="native", solver="rodas4")
+        runs += 1
     sim = simulation("dopri5", "auto")
     sim.advance(0.7)
     before = sim.snapshot()

@@ -61,17 +61,21 @@ def compared(system, monkeypatch, rng) -> None:
     assert values[len(plan.rows) :] == pytest.approx(by_t.ravel(), abs=1e-12 * size)
 
 
-def chain() -> Diagram:
-    """The second is pushed by what the first finds, and drawn first."""
+def chain(second_first: bool = True) -> Diagram:
+    """The second is pushed by what the first finds; one of them is drawn first."""
     d = Diagram("chain")
-    second, first = d.add("second", Pushed(3.0)), d.add("first", Pushed())
+    if second_first:
+        second, first = d.add("second", Pushed(3.0)), d.add("first", Pushed())
+    else:
+        first, second = d.add("first", Pushed()), d.add("second", Pushed(3.0))
     d.connect(d.add("u", Constant([0.5, 1.0])), first)
     d.connect(first, second)
     return d
 
 
-def test_equations_that_use_each_others_solutions(monkeypatch):
-    s = chain().system()
+@pytest.mark.parametrize("second_first", [True, False])
+def test_equations_that_use_each_others_solutions(second_first, monkeypatch):
+    s = chain(second_first).system()
     compared(s, monkeypatch, np.random.default_rng(1))
     assert len(through_solutions.solutions_of(s)) == 2
     assert len(through_solutions._in_order(through_solutions._apart(s, s.implicit()))) == 2

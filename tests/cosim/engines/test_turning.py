@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.special import ellipj
 
 from blocks.contract.block import Block, Equations
 from blocks.errors import PlantloopError
@@ -84,6 +85,43 @@ def test_order_four_along_what_turns_and_what_follows_stiffly():
     assert all(12.0 < a / b < 24.0 for a, b in itertools.pairwise(errors)), errors
 
 
+PEAK = 6.0  # rate of the rotor where it hangs [rad/s]; it goes over the top
+
+
+@dataclass(frozen=True)
+class Rotor(Block):
+    """A pendulum that turns over in a plane, its centre on an isotropic spring; fast follows its height."""
+
+    def define(self, b: Equations) -> None:
+        q = b.continuous("q", initial=[0.3, 0.0, 0.0])
+        qd = b.continuous("qd", initial=[0.0, 0.5, PEAK], velocity_of=q)
+        fast = b.continuous("fast", initial=0.0)
+        b.derivative(q, qd)
+        spring = [-(SWING**2) * q[0], -(SWING**2) * q[1]]
+        b.derivative(qd, ca.vertcat(*spring, -(SWING**2) * np.sin(q[2])))
+        b.derivative(fast, STIFF * (np.sin(q[2]) - fast) + np.cos(q[2]) * qd[2])
+        b.output("q", q)
+        b.output("fast", fast)
+
+
+def rotor_ends(engine, step):
+    """Largest error after 1.5 s in equal steps; Whittaker, Analytical Dynamics, section 44."""
+    d, t = Diagram("s"), 1.5
+    d.add("rotor", Rotor())
+    loose = {"rtol": 1.0, "atol": 10.0, "max_step": step, "log_at": [t]}
+    r = simulate(d, t, engine=engine, solver="rodas4", **loose)
+    angle = 2.0 * ellipj(PEAK * t / 2.0, (2.0 * SWING / PEAK) ** 2)[3]
+    exact = [0.3 * np.cos(SWING * t), 0.5 / SWING * np.sin(SWING * t), angle, np.sin(angle)]
+    return np.abs(np.append(r["rotor.q"][-1], r["rotor.fast"][-1]) - exact).max()
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_order_four_in_a_plane_where_forces_depend_on_the_angle(engine):
+    errors = [rotor_ends(engine, 1.5 / n) for n in (10, 20, 40)]
+    assert errors[0] < 1e-3
+    assert all(12.0 < a / b < 24.0 for a, b in itertools.pairwise(errors)), errors
+
+
 def test_both_engines_take_the_same_steps_log_and_find_the_same_events():
     """Inside the steps the solution is of third order: at logged instants, and where y passes zero."""
     times = np.linspace(0.0, 2.0, 21)
@@ -143,6 +181,69 @@ def test_what_turns_steadily_takes_few_steps_whether_its_centre_goes_round_or_st
     place = [-0.5 * np.sin(a), 0.5 * np.cos(a)] if round else [50.0, 0.5]
     np.testing.assert_allclose(r["wheel.q"][-1], [*place, a], atol=1e-4)
     assert r.statistics["steps"] < 40
+    again = simulate(d, 10.0, solver="rodas4", rtol=1e-6, engine="native", log_at=[10.0])
+    np.testing.assert_allclose(again["wheel.q"], r["wheel.q"], rtol=1e-9)
+    assert again.statistics["steps"] == r.statistics["steps"]
+
+
+def test_a_wheel_that_rolls_straight_on_turns_and_its_centre_is_in_fixed_axes():
+    """One that goes round has a screw about the post: its centre stands still in it."""
+    for round, screw in ((False, [0.0, 0.0, 0.0]), (True, [0.0, 0.0, -10.0])):
+        d = Diagram("s")
+        d.add("wheel", Wheel(round))
+        s = d.system()
+        table = bodies_of(s)
+        assert table.tolist() == [[2, -1, -1, -1, 0, 1, -1, -1, -1, 5, 3, 4, -1, 0]]
+        f = np.array([5.0, 0.0, -10.0, 0.0, -50.0 if round else 0.0, 0.0, 0.0])
+        frames = TurningBodies(table, np.full(7, 1e-6)).frames(s.x0, f)
+        assert frames.turn.tolist() == [[0.0, 0.0, -10.0]]
+        assert frames.screw.tolist() == [screw]
+        assert frames.drift.tolist() == [[5.0, 0.0, 0.0] if round else [0.0, 0.0, 0.0]]
+
+
+@dataclass(frozen=True)
+class Wheels(Block):
+    """Two wheels that turn alike: the steadiest slides on, the other goes round a post, slower and slower."""
+
+    on_first: bool = False
+
+    def define(self, b: Equations) -> None:
+        wheels = [("round", [0.0, 0.5, 0.0], 0.3), ("on", [0.0, 7.0, 0.0], 0.0)]
+        for name, place, brake in wheels[::-1] if self.on_first else wheels:
+            q = b.continuous(name, initial=place)
+            speed = 5.0 if brake else 0.5
+            qd = b.continuous(f"{name} rate", initial=[speed, 0.0, -10.0], velocity_of=q)
+            pull = -100.0 if brake else 0.0
+            b.derivative(q, qd)
+            b.derivative(qd, ca.vertcat(pull * q[0], pull * q[1], -brake * qd[2]))
+            b.output(name, q)
+        fast = b.continuous("fast", initial=0.0)
+        b.derivative(fast, STIFF * (q[1] - fast) + qd[1])
+
+
+def test_both_engines_take_the_same_steps_where_bodies_take_the_frames_of_others():
+    """Another leader, one that slides, or one of another block would change them."""
+    shaft = Diagram("s")
+    shaft.add("plant", Plant.read(SHAFT, coordinates="absolute"))
+    pairs = [Diagram("s"), Diagram("s")]
+    for d, on_first in zip(pairs, (False, True), strict=True):
+        d.add("wheels", Wheels(on_first))
+        d.add("wheel", Wheel(True))
+    for d in (*pairs, shaft):
+        one, other = (
+            simulate(d, 2.0, engine=engine, solver="rodas4", rtol=1e-7, atol=1e-9, log_at=[0.7, 2.0])
+            for engine in ("reference", "native")
+        )
+        assert one.statistics["steps"] == other.statistics["steps"]
+        for name in one:
+            np.testing.assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-9)
+        if d is not shaft:
+            t, a = 2.0, -20.0
+            np.testing.assert_allclose(one["wheels.on"][-1], [1.0, 7.0, a], atol=1e-5)
+            turned = -10.0 / 0.3 * (1.0 - np.exp(-0.3 * t))
+            np.testing.assert_allclose(
+                one["wheels.round"][-1], [-0.5 * np.sin(a), 0.5 * np.cos(a), turned], atol=1e-5
+            )
 
 
 SHAFT = b"""<MotionSolve><Model><Force_Gravity grav_z="-9.81"/>
