@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +66,7 @@ class SecondOrderIntegrator(Block):
     """Integrate an acceleration twice, elementwise, within limits of position and speed if there are any.
 
     Derivative: x' = dx,  dx' = u.  At a limit of the position dx becomes 0 (an inelastic stop) and stays so
-    until u points away from it; at a limit of the speed dx' = 0 while u drives it further.
+    until u points away from it, at the start too; at a limit of the speed dx' = 0 while u drives it further.
     Output: x, dx.  Initial value: x = initial, dx = initial_rate.  Direct feedthrough: none.
     Reaching and leaving a limit are events.
 
@@ -132,6 +132,9 @@ class SecondOrderIntegrator(Block):
                     push = np.where(np.abs(v[0]) > 1e-9, sign * v[0], sign * u[k])
                     stop = [(v, 0.0)]
                     rests = _rests(b, f"{side}{name}", sign * (x[0] - at[side][k]), push, x[0], stop)
+                    further = np.where(rests & (sign * v[0] > 0.0), 1.0, -1.0)
+                    b.when(further, stop, "rising", f"{side}{name} at the start")
+                    b._events[-1] = replace(b._events[-1], eager=True)
                     rate = np.where(rests, 0.0, rate)
                     acceleration = np.where(rests, 0.0, acceleration)
             b.derivative(x, rate)

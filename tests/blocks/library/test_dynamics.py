@@ -136,6 +136,24 @@ def test_a_mass_below_a_ceiling():
 
 
 @ENGINES
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_mass_that_begins_at_a_stop(engine, side):
+    """Moving away it leaves, moving further it is stopped at once and leaves when it is pushed away."""
+    stop = {"low": -1.0} if side > 0 else {"high": 1.0}
+    t = np.array([0.0, 0.5, 1.0])
+    for speed, push, x, dx in (
+        (0.5, 0.0, -1 + 0.5 * t, [0.5] * 3),
+        (-0.5, 1.0, -1 + t**2 / 2, t),
+        (-0.5, -1.0, [-1.0] * 3, [0.0] * 3),
+        (0.5, -1.0, [-1.0, -0.875, -1.0], [0.5, 0.0, 0.0]),
+    ):
+        block = SecondOrderIntegrator(-side, side * speed, **stop)
+        r = simulate(fed(block, {"u": Constant(side * push)}, "x"), 1.0, log_at=t, engine=engine)
+        close(r["it.x"][:, 0], side * np.array(x), atol=1e-8)
+        close(r["it.dx"][:, 0], side * np.array(dx), atol=1e-8)
+
+
+@ENGINES
 def test_a_speed_within_limits(engine):
     d = fed(SecondOrderIntegrator(rate_low=-0.5, rate_high=1.0), {"u": Sine(2.0)}, "dx")
     t = np.linspace(0.05, 9, 60)

@@ -290,6 +290,30 @@ def test_a_soft_limit_is_kept_where_it_can_be_and_passed_least_where_it_cannot()
     assert soft == pytest.approx(hard, abs=1e-5)
 
 
+AROUND = ([0.7, -0.2], 0.9, 0.7)
+ABOUT = [
+    ({"u_min": -0.5, "u_max": 0.6, "du_max": 0.4, "du_min": -0.4}, [-0.9, -0.9]),
+    ({"y_max": 0.5}, [0.3, 0.3]),
+    ({"y_min": -0.5, "y_max": 0.5, "slack": 50.0}, [0.9, 1.0]),
+]
+
+
+@pytest.mark.parametrize(("limits", "start"), ABOUT)
+def test_limits_are_those_of_the_signals_wherever_the_model_holds(limits, start):
+    """Moved with the model they change nothing: u and y go from their places instead of from 0."""
+    x0, u0, y0 = AROUND
+    moved = {
+        name: value + {"u": u0, "y": y0}.get(name.partition("_")[0], 0.0) for name, value in limits.items()
+    }
+    rows, r = np.array([start, start, start, start]), [0.1, 0.1, 0.1, 0.1]
+    plain = sampled(MPC(FULL, 6, **limits, sample=0.1), x=rows, r=r)["u"][:, 0]
+    block = MPC(FULL, 6, **moved, sample=0.1, around=AROUND)
+    there = sampled(block, x=rows + np.array(x0), r=[y0 + v for v in r])["u"][:, 0]
+    assert there == pytest.approx(plain + u0, abs=1e-5 * abs(plain).max())
+    if "u_max" in limits:  # pushed as far as it goes: by du at first, then by u
+        assert plain == pytest.approx([0.4, 0.6, 0.6, 0.6], abs=1e-6)
+
+
 def closed_loop():
     ss = control.sample_system(control.ss([[0, 1], [-4, -0.8]], [[0], [4]], [[1, 0], [0, 1]], 0), 0.05)
     return (ss.A, ss.B, ss.C, ss.D, 0.05)
