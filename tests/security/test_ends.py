@@ -56,6 +56,12 @@ def loaded(process):
 
 
 # --- signals ----------------------------------------------------------------------------------------------
+def _as_started(sigint: signal.Handlers) -> None:
+    """In a child: signals as a terminal leaves them, where `nohup` or a script has set them to be ignored."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, sigint)
+
+
 @pytest.mark.parametrize(
     ("number", "kind"),
     [("SIGTERM", "scenario"), ("SIGHUP", "scenario"), ("SIGINT", "deck"), ("SIGTERM", "background")],
@@ -73,7 +79,7 @@ def test_a_signal_ends_a_run_with_its_result(tmp_path, number, kind):
     process = subprocess.Popen(
         command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=os.environ | {"PYTHONPATH": os.getcwd(), "PYTHONUNBUFFERED": "1"},
-        preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) if ignored else None,
+        preexec_fn=lambda: _as_started(sigint=signal.SIG_IGN if ignored else signal.SIG_DFL),
     )  # fmt: skip
     wait_until(lambda: loaded(process.pid) >= 2)  # the runtime and the model: it is about to begin
     time.sleep(2.0)
