@@ -10,7 +10,12 @@ import pytest
 # in parallel: 3 ms of processor time in place of 0.02. Set before SciPy is imported; children inherit it.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from tests.helpers.checks_page import checked, pytest_addoption, pytest_configure  # noqa: F401
+from tests.helpers.compilers import quick_compiler
+
+if "CC" not in os.environ:  # processes that tests start inherit it; $CC names another compiler, for all tests
+    os.environ["CC"] = quick_compiler()
+
+pytest_plugins = ("tests.helpers.slow_tests", "tests.helpers.checks_page")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -71,6 +71,7 @@ def test_the_command_imports_what_it_uses(tmp_path):
     assert sorted(found) == ["lark", "lxml", "netCDF4", "plant", "typer"]
 
 
+@pytest.mark.slow
 def test_the_command_imports_only_the_parts_its_scenario_has(tmp_path):
     """A second run of a model has its code, and this one has no FMU, robot or hardware."""
     code = COMMAND.format(str(tmp_path))

@@ -46,6 +46,7 @@ def in_a_child(*things):
     return done.stdout.decode().split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_a_diagram_and_its_system_run_in_a_child_with_equal_bits(name):
     d, options = DIAGRAMS[name](), {}
@@ -69,6 +70,7 @@ def test_copies_are_independent_and_run_with_equal_bits(name):
     assert digest(copy.deepcopy(d.system(**options)), **options) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", PLANTS)
 def test_a_plant_runs_in_a_child_with_equal_bits(file):
     plant = Plant.read(file, trust=True)
@@ -112,6 +114,7 @@ def doubled(u):
     return 2.0 * u
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", [0.1, None])
 def test_python_in_a_diagram_goes_with_it(sample):
     d = build(

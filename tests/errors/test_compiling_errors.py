@@ -84,6 +84,7 @@ def home(monkeypatch, tmp_path):
     return tmp_path / "cache"
 
 
+@pytest.mark.slow
 def test_kill_9_while_compiling_leaves_no_broken_entry(home, tmp_path):
     process = started(RUN, home, CC=str(slow_compiler(tmp_path, 30.0)))
     wait_for(tmp_path / "begun")
@@ -103,6 +104,7 @@ def test_kill_9_while_compiling_leaves_no_broken_entry(home, tmp_path):
     assert list(home.glob("making-*")) == []
 
 
+@pytest.mark.slow
 def test_kill_9_while_running_leaves_the_cache_as_it_was(home):
     assert started(RUN, home).wait(timeout=60) == 0
     before = {p: cache._checksum(p / cache.LIBRARY) for p in entries(home)}
@@ -119,6 +121,7 @@ def test_kill_9_while_running_leaves_the_cache_as_it_was(home):
     assert list(home.glob("making-*")) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_compiling_leaves_nothing_behind(home, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", str(slow_compiler(tmp_path, 1.0)))
     threading.Thread(
@@ -147,6 +150,7 @@ def test_a_compiler_without_room_says_so(home, tmp_path, monkeypatch):
         assert simulate(diagram(), 0.1).settings["engine"].value == "reference"
 
 
+@pytest.mark.slow
 def test_files_that_cannot_grow(home):
     """What a disk that is full does to a compiler that runs: its files end somewhere in the middle."""
     script = """

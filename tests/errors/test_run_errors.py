@@ -231,6 +231,7 @@ class RootAhead(Block):
         b.output("y", x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
 def test_a_step_size_that_collapses_where_events_crowd_says_so(solver):
     with pytest.raises(StepCollapsed, match=r"^step size collapsed to .*'b\.x'") as caught:

@@ -44,6 +44,7 @@ def test_the_scheduled_car_is_worst_where_the_linear_model_says(tmp_path, monkey
     assert worst.heading == pytest.approx(worst.grid_heading, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_the_stiffness_of_the_four_bar(tmp_path):
     pytest.importorskip("pymoo")
     study = Study(EXAMPLES.parent / "four_bar" / "stiffness.toml")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.checked import PAGE, Checked, Row, largest, page, rows_of
+from tests.helpers.slow_tests import left_out
 
 
 class Gathered:
@@ -62,6 +63,7 @@ def chosen(config: pytest.Config) -> bool:
     """Whether only some tests of the files run."""
     option = config.option
     some = option.keyword or option.markexpr or option.maxfail or getattr(option, "lf", False)
+    some = some or left_out(config)
     return bool(some or option.deselect or any("::" in arg for arg in config.args))
 
 

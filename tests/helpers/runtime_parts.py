@@ -16,7 +16,7 @@ import pytest
 from cffi import FFI
 
 from cosim.engines.native import bindings, compiler
-from tests.helpers.users_compiler import users_compiler
+from tests.helpers.compilers import users_compiler
 
 FLAGS = ["-std=c99", "-fPIC", "-shared", "-O0", "-ffp-contract=off"]
 BOUNDS = ["-fsanitize=bounds", "-fsanitize-undefined-trap-on-error"]

@@ -34,6 +34,7 @@ def four_bar():
     return run("four_bar.xml")
 
 
+@pytest.mark.slow
 def test_one_call_draws_everything(four_bar, tmp_path):
     r, plant = four_bar
     found = curves(r, plant, tmp_path)
@@ -82,6 +83,7 @@ def test_lines_join_the_pins(four_bar):
         assert np.abs(ends - place).max(axis=1).min() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_any_plant_is_drawn(name, tmp_path):
     r, plant = run(name, until=0.04)

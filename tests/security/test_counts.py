@@ -57,6 +57,7 @@ def test_a_size_below_0_is_refused():
         system_alone(Made(lambda b: b.output("y", b.input("u", size=-1))))
 
 
+@pytest.mark.slow
 def test_many_ports_take_time_in_proportion():
     """5000 ports: checks of both ends went through all ports for each."""
     began = time.process_time()
@@ -69,6 +70,7 @@ def loop():
     return chain(Sine(1.0, 1.0), Integrator())
 
 
+@pytest.mark.slow
 def test_a_log_that_does_not_fit(small):
     with pytest.raises(
         PlantloopError, match=r"log_every=1e-09 s over 10 s needs 149 GB of memory, more than the"

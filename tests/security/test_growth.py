@@ -22,6 +22,7 @@ from tests.helpers.decks import deck, pendulum
 pytestmark = [pytest.mark.timeout(60), pytest.mark.filterwarnings("ignore")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opening", ["<!--", "<![CDATA[", "<?", "<!DOCTYPE x ", "<a ", "<", "<!"])
 def test_markup_that_is_not_closed(opening):
     """A megabyte: 62 kB took 13 s."""
@@ -46,6 +47,7 @@ def test_lines_are_those_of_the_file():
         Plant.read(text.encode())
 
 
+@pytest.mark.slow
 def test_16000_unknown_attributes_and_elements():
     """45 s, most of it in looking for the attribute "id" again and again."""
     many = " ".join(f'zz{k}="1"' for k in range(16_000))
@@ -68,6 +70,7 @@ def value(text):
     ]
 
 
+@pytest.mark.slow
 def test_deep_if_and_wide_max():
     """IFs within IFs took 60 s at 400, lines of a MAX 34 s at 1000: every two were compared."""
     n = 400

@@ -209,6 +209,7 @@ def test_a_thousand_reconnects(live):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_more_pages_than_may_look_are_sent_away(live):
     with ExitStack() as clients:
         for _ in range(32):

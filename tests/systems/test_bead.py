@@ -26,6 +26,7 @@ def test_decks(checked, case, deck):
     checked(worst, 0.0, "model bead_on_catenary", what, OTHER, atol=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["a", "b_initial_violation"])
 @pytest.mark.parametrize("deck", ["bead_on_catenary.xml", "bead_on_catenary_point.xml"])
 def test_reference_problem(checked, case, deck):

@@ -133,6 +133,7 @@ def test_gravity_is_potential_energy():
 
 
 # --- mechanisms with loops and motions ------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_four_bar_with_a_spring_and_damper(coordinates):
     """A closed loop with redundant joints: stored + lost - put in is constant to 1e-11 of the energy."""

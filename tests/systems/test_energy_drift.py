@@ -18,6 +18,7 @@ def stated(name: str, coordinates: str) -> tuple[str, str]:
     return with_, without
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "coordinates"), EVERY)
 def test_energy_is_kept(name, coordinates):
     found = drift(name, coordinates, engine="reference")

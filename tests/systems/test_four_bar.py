@@ -111,6 +111,7 @@ def test_printed_coordinates(checked):
     checked(q0, SEED["initial_state"]["q0"], BAR, "initial coordinates", JACOBIAN, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_accelerations_and_reactions_of_the_plant_at_the_start(checked, coordinates):
     texts = [f"{name}({cg})" for cg in (100, 200, 300) for name in ("ACCX", "ACCY", "WDTZ")]

@@ -56,6 +56,7 @@ def error(r, x, theta):
     return np.sqrt(np.mean(((r["pole.x"][:, 0] - x) / P["l"]) ** 2 + (r["pole.theta"][:, 0] - theta) ** 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["dopri5", "DOP853"])
 def test_published_rows(checked, solver):
     rows = np.array(KNOWN["published"]["rows"])
@@ -68,6 +69,7 @@ def test_published_rows(checked, solver):
     checked(deviation, 0.0, LIGHT, "root mean square error", proposal, atol=KNOWN["accept"]["e"])
 
 
+@pytest.mark.slow
 def test_crossings_and_conserved_quantities(checked):
     """All eleven passages, and over the benchmark's 1001 samples the closed forms of momentum and energy."""
     r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_every=0.01, engine="reference")
@@ -93,6 +95,7 @@ def test_crossings_and_conserved_quantities(checked):
     checked(qd**2, closed, LIGHT, "rate squared", closed_form("energy and momentum"), rtol=3e-7, atol=3e-7)
 
 
+@pytest.mark.slow
 def test_rates(checked):
     """The speeds of the reference's own rows, in the spikes too."""
     rows = np.array(KNOWN["own"]["rows"])

@@ -93,6 +93,7 @@ def closed_form(m: float, M: float) -> np.ndarray:
     return solve_ivp(swing, (0.0, UNTIL), [START, 0.0], rtol=1e-11, atol=1e-12, method="DOP853").y[:, -1]
 
 
+@pytest.mark.slow
 @both
 @cases
 def test_slender_rods_without_axial_inertia(coordinates, aside, engine):
@@ -101,6 +102,7 @@ def test_slender_rods_without_axial_inertia(coordinates, aside, engine):
     assert found[:2] == pytest.approx(closed_form(1.0, 3.0), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axial", [1e-10, 1e-12, 1e-16])
 def test_slender_rods_with_next_to_no_axial_inertia(axial):
     """Off by 2e-2 at 1e-12 where nothing is done about it."""
@@ -109,6 +111,7 @@ def test_slender_rods_with_next_to_no_axial_inertia(axial):
     assert found[:2] == pytest.approx(closed_form(1.0, 3.0), abs=1e-8)
 
 
+@pytest.mark.slow
 @both
 @cases
 def test_a_coupler_without_mass(coordinates, aside, engine):

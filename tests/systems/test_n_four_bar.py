@@ -52,6 +52,7 @@ def test_tip_through_singular_poses(checked, n, until, coordinates):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_tighter_tolerances_are_not_drowned_by_rounding_at_singular_poses(coordinates):
     # at a distance e from a singular pose a rounding error of angles makes velocities wrong by it over e^2

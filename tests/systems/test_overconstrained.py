@@ -42,6 +42,7 @@ def run(plant: Plant, engine: str = "reference", **options):
     return simulate(d, until=TIMES[-1], engine=engine, **{"rtol": 1e-10, "atol": 1e-12, **options})
 
 
+@pytest.mark.slow
 @quiet
 @every
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ def test_model_in_python_is_the_deck(name, known):
     assert np.abs(r["plant.points"] - known[name][0]).max() < 2e-9
 
 
+@pytest.mark.slow
 @quiet
 @both
 def test_bricard_keeps_its_threefold_symmetry(coordinates, known):

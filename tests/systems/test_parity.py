@@ -15,10 +15,10 @@ from cosim import Diagram, Result, simulate
 from cosim.scenario import load_scenario
 from plant import Plant, PlantWarning
 from tests.helpers.cases import MODELS, build, case_ids, expected
+from tests.helpers.compilers import users_compiler
 from tests.helpers.loops import n_four_bar
 from tests.helpers.plants import DATA
 from tests.helpers.runs import build as wired
-from tests.helpers.users_compiler import users_compiler
 from tests.systems.test_bouncing_ball import ball
 from tests.systems.test_cosim_two_mass import two_mass
 from tests.systems.test_cruise_control import cruise
@@ -73,6 +73,7 @@ CALLS_PYTHON = (
 )  # examples whose compiled code calls a Python function: refused by engine="native"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_script(path, monkeypatch, tmp_path):
     """All runs of a script, cut to a second."""
@@ -96,6 +97,7 @@ def test_script(path, monkeypatch, tmp_path):
         same_bits(d, min(until, 0.05), 1e-4, compiled, initial=options.get("initial"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_scenario(path):
     scenario = load_scenario(path)
@@ -140,6 +142,7 @@ PLANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "coordinates"), PLANTS)
 def test_plant(name, coordinates):
     with warnings.catch_warnings():
@@ -188,6 +191,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(PROBLEMS))
 def test_problem(name):
     make, end = PROBLEMS[name]

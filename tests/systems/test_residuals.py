@@ -92,6 +92,7 @@ def test_model_in_python(model, coordinates):
     check(Plant.from_model(model(), coordinates=coordinates), 1.0)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("name", ["four_bar", "bricard", "robot_2d"])
 @pytest.mark.parametrize("options", [{}, {"solver": "rk4", "step": 1e-3}], ids=["dopri5", "rk4"])

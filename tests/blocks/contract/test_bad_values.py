@@ -72,6 +72,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("block", "field"), CASES)
 def test_a_bad_value_of_a_parameter_is_refused_by_an_error_of_our_own(block, field):
     raw = []

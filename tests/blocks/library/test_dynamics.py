@@ -349,6 +349,7 @@ def test_wrong_fields(make, text):
     assert text.lower() in str(caught.value).lower()
 
 
+@pytest.mark.slow
 @ENGINES
 def test_what_flows_through_a_pipe_leaves_it_when_its_length_has_passed(engine):
     """v = 1 + 0.5 sin t, so that t + 0.5 (1 - cos t) has passed at t; found with brentq."""

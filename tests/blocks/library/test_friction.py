@@ -110,6 +110,7 @@ def played(u, width, y):
     return np.array(found)
 
 
+@pytest.mark.slow
 @ENGINES
 def test_backlash_drives_where_it_is_pushed(engine):
     source = Function(lambda s: 2 * np.sin(s) + 0.7 * np.sin(2.3 * s))

@@ -43,6 +43,7 @@ def test_before_the_first_sample_the_initial_value_shows(order):
     np.testing.assert_array_equal(y, [[7, 8], [7, 8], [1, 2], [1, 2]])
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=4), st.fractions("1/10", 2, max_denominator=60))
 def test_a_hold_of_order_p_continues_a_polynomial_of_degree_p(coefficients, period):

@@ -206,6 +206,7 @@ def test_clocked_flip_flops(engine, edge, sample):
     assert simulate(d, 11.9, log_at=log, engine=engine)["it.Q"][:, 0].tolist() == taken
 
 
+@pytest.mark.slow
 @ENGINES
 @pytest.mark.parametrize("sample", [None, 0.1])
 def test_counters_saturate_wrap_and_reset(engine, sample):

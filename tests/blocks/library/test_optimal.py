@@ -347,6 +347,7 @@ def governed(r, steps, **of):
     return np.array(found)
 
 
+@pytest.mark.slow
 @ENGINES
 @pytest.mark.parametrize("r", [1.0, 3.0])
 def test_a_governor_lets_through_what_keeps_the_limits(engine, r):

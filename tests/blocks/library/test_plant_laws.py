@@ -39,6 +39,7 @@ def test_of_a_block_it_is_that_of_its_equations(kind, engine):
     assert np.ptp(r["own.x"][:, 0]) > 0.1
 
 
+@pytest.mark.slow
 @ENGINES
 @KINDS
 def test_of_a_mechanism_it_finds_its_state(kind, engine):

@@ -52,6 +52,7 @@ def test_the_equivalent_value_is_the_force_until_it_is_too_large(engine):
     assert r["sign.y"][apart, 0].tolist() == np.sign(r["x.y"][apart, 0]).tolist()
 
 
+@pytest.mark.slow
 @ENGINES
 def test_a_sliding_mode_follows_its_line_exactly(engine):
     """x'' = -2 sign(x + x'): once on the line, x' = -x, x = x0 exp(-(t - t0)) and x'' = x."""
@@ -72,6 +73,7 @@ def test_a_sliding_mode_follows_its_line_exactly(engine):
     assert len(r.events) == 1
 
 
+@pytest.mark.slow
 @ENGINES
 def test_what_goes_through_does_not_slide(engine):
     """x' = 3 - sign(x) crosses upwards; x' = sign(x) - 2 downwards; a sine comes from no states."""
@@ -110,6 +112,7 @@ def test_components_slide_by_themselves_and_together(engine):
     assert rate[slides] == pytest.approx(0.0, abs=1e-9) and abs(rate[1 - slides]) > 0.1
 
 
+@pytest.mark.slow
 @ENGINES
 def test_a_law_of_the_speed_holds_a_mass_as_stick_slip_does(engine):
     """On the belt of the published limit cycle: the same motion as the mass whose modes stick and slip."""

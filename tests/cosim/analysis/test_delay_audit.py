@@ -56,6 +56,7 @@ def loop(without=(), nested=False):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 def test_every_delay_has_its_cost_and_what_would_be_left(nested):
     found = delay_audit(loop(nested=nested), at="c.u")

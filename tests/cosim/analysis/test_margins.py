@@ -117,6 +117,7 @@ def test_one_component_is_opened_and_the_others_stay_closed():
     assert found.crossover == pytest.approx(wcp, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_unstable_loops_are_told_and_pictures_drawn(tmp_path):
     found = margins(continuous(10.0), at="c.y")
     assert not found.stable
@@ -185,6 +186,7 @@ def test_a_factor_on_a_loop_of_several_rates_is_taken_off_its_margins():
     assert not beyond.stable and beyond.gain[0] == pytest.approx(1 / 1.1, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("offset", [0, "1/25"])
 def test_one_rate_written_as_two_has_the_margins_of_one(offset):
     """An idle sample at another rate changes nothing, whichever way the margins are found."""

@@ -67,6 +67,7 @@ def rest(penalty):
     return found.x[:2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("penalty", [1e6, 1e7, 1e8, 1e9])
 @pytest.mark.parametrize("beside", [1e-4, -1e-4, 0.02])
@@ -90,6 +91,7 @@ def test_a_rest_is_found_from_the_start_of_the_deck(penalty):
     assert [found.states[n][0] for n in ("one.q", "two.q")] == pytest.approx(rest(penalty), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("penalty", [1e9, 1e10])
 @pytest.mark.parametrize("beside", [(0.35, 0.35), (-0.5, 0.7)])
@@ -104,6 +106,7 @@ def test_a_rest_is_found_from_afar_along_a_bent_valley(beside, penalty, coordina
     assert [found.states[name][place] for name in names] == pytest.approx(at, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_bounds_hold_on_the_way_and_where_there_is_no_rest_it_is_said():
     at = rest(1e8)
     found = trim(carts(1e8), x={"one.q": at[0], "two.q": at[1] + 0.01}, bounds={"two.q": (at[1] - 1, 0.9)})

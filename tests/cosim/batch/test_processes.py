@@ -59,6 +59,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_runs_are_single_ones_for_any_number_of_processes(case):
     make, options = CASES[case]

@@ -40,6 +40,7 @@ def test_unknown_name(monkeypatch):
     assert "no benchmark 'cartpol'; did you mean 'cartpole'?" in done.output
 
 
+@pytest.mark.slow
 def test_smoke_of_a_script_leaves_nothing_behind(capfd, monkeypatch, tmp_path):
     before = {f: f.stat().st_mtime_ns for f in (ROOT / "benchmarks").rglob("*.py")}
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -261,6 +261,7 @@ def cart_loop(law):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["of", "computed", "replaced"])
 def test_gains_are_designed_anew_where_a_run_has_other_parameters(way):
     def law(d, q, J):

@@ -126,6 +126,7 @@ def test_damaged_entries_are_made_anew(monkeypatch, tmp_path, damage):
     assert list(tmp_path.glob("making-*")) == []
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_once_agree(tmp_path):
     script = """
         from benchmarks.cartpole_model import closed_loop

@@ -54,6 +54,7 @@ def code(d):
     return found.note["operations"], text.count("void pl_shape"), found.sources
 
 
+@pytest.mark.slow
 def test_each_file_declares_the_loops_it_calls(monkeypatch):
     """Compilers since gcc 14 and clang 16 refuse calls of functions they have not seen."""
     monkeypatch.setattr(planner, "SMALL", 2000)
@@ -80,6 +81,7 @@ def test_code_does_not_grow_with_the_number_of_copies(d):
     assert functions <= 4 * 100  # at most a hundred functions, each declared in every file
 
 
+@pytest.mark.slow
 def test_shared_code_gives_the_bits_of_the_reference_engine(d):
     settings = {"solver": "rk4", "step": 1e-3, "log_every": 0.005}
     one, two = (simulate(d, 0.02, engine=e, **settings) for e in ("native", "reference"))

@@ -83,6 +83,7 @@ def many(cells):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"solver": "rk4", "step": 0.004}, {"solver": "dopri5"}])
 def test_events_of_many_crossings_are_those_of_the_reference_engine(options):
     """Enough of them that single ones are evaluated in pieces, and that several turn between two looks."""

@@ -28,6 +28,7 @@ def ball(floor, direction, lifted=False, height=1.0):
     return alone(equations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("floor", "engine", "lifted"),
     [

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -171,6 +172,7 @@ def examples(n: int) -> settings:
                     suppress_health_check=list(HealthCheck))  # fmt: skip
 
 
+@pytest.mark.slow
 @examples(60)
 @given(diagrams(), st.sampled_from(["rk4", "euler"]))
 def test_the_flat_system_is_what_evaluating_block_by_block_gives(drawn, method):
@@ -185,6 +187,7 @@ def test_the_flat_system_is_what_evaluating_block_by_block_gives(drawn, method):
         np.testing.assert_allclose(r[name], values, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @examples(150)
 @given(diagrams(anyhow=True))
 def test_a_loop_is_found_exactly_where_something_depends_on_itself(drawn):
@@ -200,6 +203,7 @@ def test_a_loop_is_found_exactly_where_something_depends_on_itself(drawn):
     assert refused == Slow(d, sizes).has_loop(GRID)
 
 
+@pytest.mark.slow
 @examples(30)
 @given(diagrams(anyhow=True))
 def test_what_is_not_refused_runs_right_however_it_is_wired(drawn):
@@ -215,6 +219,7 @@ def test_what_is_not_refused_runs_right_however_it_is_wired(drawn):
         np.testing.assert_allclose(r[name], values, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow
 @examples(30)
 @given(diagrams(), st.randoms(use_true_random=False))
 def test_inside_a_subsystem_a_part_of_a_diagram_does_what_it_does_outside(drawn, random):
@@ -245,6 +250,7 @@ def test_inside_a_subsystem_a_part_of_a_diagram_does_what_it_does_outside(drawn,
         np.testing.assert_allclose(nested[path], alone[name], rtol=1e-12, atol=1e-13, err_msg=name)
 
 
+@pytest.mark.slow
 @examples(15)
 @given(diagrams(), st.sampled_from(["rk4", "euler"]))
 def test_both_engines_give_the_same(drawn, method):

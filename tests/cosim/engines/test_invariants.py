@@ -32,6 +32,7 @@ def exact(t):
     return np.cos(t + 40.0 * np.sqrt(np.pi) / (2 * root) * (erf(root * (t - 0.5)) + erf(root * 0.5)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["native", "reference"])
 @pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
 def test_every_error_counts_unless_rounding_matters(engine, solver):

@@ -36,6 +36,7 @@ except compiler.CompilerError as missing:  # pragma: no cover
     pytest.skip(f"no C compiler: {missing}", allow_module_level=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "log"),
     [
@@ -54,6 +55,7 @@ def test_fixed_steps_give_the_same_bits(diagrams, name, solver, log):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_adaptive_steps_agree(diagrams, name):
     reference, found = both(diagrams[name], log_every=0.05, seed=5)
@@ -86,6 +88,7 @@ def drawn(seed: int) -> Diagram:
     return d
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6))
 def test_diagrams_at_random_give_the_same_bits(seed):

@@ -98,6 +98,7 @@ def diagrams():
 # --- the same numbers -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [{"log_every": 0.05}, {"log_every": "step"}])
 @pytest.mark.parametrize("solver", ["rk4", "euler"])
 @pytest.mark.parametrize("name", DIAGRAMS)
@@ -108,6 +109,7 @@ def test_fixed_steps_give_the_same_bits(diagrams, name, solver, log):
     assert name != "events" or len(found.events) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
 @pytest.mark.parametrize("name", DIAGRAMS)
 def test_adaptive_steps_agree(diagrams, name, solver):

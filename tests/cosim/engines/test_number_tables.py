@@ -68,6 +68,7 @@ def test_tables_of_one_size_run_with_one_library(made, monkeypatch):
     made(tables(4).system())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["rk4", "rodas4"])
 def test_each_keeps_its_own_numbers(pair, solver):
     """By turns in one process, with the numbers of the reference engine."""

@@ -78,6 +78,7 @@ def test_threads_compile_the_runtime_once(calls, same):
     assert list(home.glob("making-*")) == []
 
 
+@pytest.mark.slow
 def test_processes_with_an_empty_cache_agree(calls, tmp_path):
     code = "from tests.cosim.engines.test_one_maker import end_of; print(end_of([-2.0]).hex())"
     runs = [

@@ -73,6 +73,7 @@ def test_a_run_that_keeps_its_wall_limit_goes_to_its_end(engine):
     assert r["b2.y"].item() == pytest.approx(3.0) and not r.message
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_a_thousand_events_while_the_time_hardly_goes_on_end_the_run(engine):

@@ -42,6 +42,7 @@ def test_all_of_them_are_listed_and_a_typing_error_is_answered():
         simulate(chain(Constant(1.0), Integrator()), 1.0, solver="BDF", step=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", STIFF)
 def test_a_stiff_oscillator(checked, solver):
     """mu = 1000: Hairer & Wanner's problem, x at t = 1000 after scaling, from Radau at 1e-12."""

@@ -221,6 +221,7 @@ class Wheels(Block):
         b.derivative(fast, STIFF * (q[1] - fast) + qd[1])
 
 
+@pytest.mark.slow
 def test_both_engines_take_the_same_steps_where_bodies_take_the_frames_of_others():
     """Another leader, one that slides, or one of another block would change them."""
     shaft = Diagram("s")

@@ -39,6 +39,7 @@ def ends(how: dict[str, Any], **parameters: float) -> float:
     return float(found["m.y"].ravel()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", KINDS)
 def test_start_values_by_another_name(how: dict[str, Any]) -> None:
     assert ends({"start": {"u_too": 3.0}} | how) == pytest.approx(3 * (1 - math.exp(-1)), abs=1e-6)

@@ -99,6 +99,7 @@ def around(fmu: FMU) -> Diagram:
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FMU .* is not quite valid")
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_it_runs_as_both_kinds(tmp_path: Path, engine: str) -> None:
@@ -116,6 +117,7 @@ def test_it_runs_as_both_kinds(tmp_path: Path, engine: str) -> None:
         assert simulate(around(without), 0.6, engine=engine)["unit.count"].ravel()[-1] in (2, 6)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:FMU .* is not quite valid")
 @pytest.mark.parametrize("kind", ["cs", "me"])
 @pytest.mark.parametrize("isolate", [False, True])

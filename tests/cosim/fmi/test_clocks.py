@@ -76,6 +76,7 @@ def test_every_kind_of_clock_ticks_at_its_instants(kind: str, engine: str) -> No
     check_end(simulate(d, until=1.0, engine=engine))  # a second run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cs", "me"])
 def test_clocks_of_an_isolated_unit(kind: str) -> None:
     check_end(simulate(clockwork(kind, isolate=True), until=1.0))

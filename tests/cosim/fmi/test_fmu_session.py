@@ -170,6 +170,7 @@ print(process.memory_info().rss - before, opened() - descriptors, len(os.listdir
 """  # nothing else runs in that process: what others open and close does not count
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-c", CYCLES, str(build_fmu("lag")), str(tmp_path)]
     said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout

@@ -54,6 +54,7 @@ def test_other_results_survive_a_crash() -> None:
     assert y[4, 0] == pytest.approx(1 - math.exp(-0.4), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cs", "me"])
 def test_the_same_numbers(kind: str) -> None:
     path, runs = build_fmu("lag", version="3.0"), []
@@ -82,6 +83,7 @@ def test_values_of_all_types() -> None:
         assert {kind: m.get(f"{kind}_output") for kind in values} == values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_steps_that_end_otherwise_come_back_as_they_are(version: str) -> None:
     """An early end, and a step that is discarded."""

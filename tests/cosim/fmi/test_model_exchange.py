@@ -56,6 +56,7 @@ def test_a_bouncing_ball(version: str, engine: str) -> None:
     assert r["unit.bounces"][-1, 0] == 5
 
 
+@pytest.mark.slow
 @versions
 def test_engines_agree_bit_for_bit_at_fixed_steps(version: str) -> None:
     for name, inputs in (("ball", {}), ("vanderpol", {}), ("mass", {"f": 1.5}), ("stair", {})):
@@ -65,6 +66,7 @@ def test_engines_agree_bit_for_bit_at_fixed_steps(version: str) -> None:
             assert runs[0][signal].tobytes() == runs[1][signal].tobytes(), (name, signal)
 
 
+@pytest.mark.slow
 @versions
 @both
 def test_van_der_pol_beside_scipy(version: str, engine: str) -> None:
@@ -88,6 +90,7 @@ def test_linear_models_are_exact(version: str, directional: bool) -> None:
     np.testing.assert_allclose(ss.D, [[0], [0], [0.5]], atol=tolerance)
 
 
+@pytest.mark.slow
 @both
 def test_a_stiff_solver_takes_the_derivatives_of_the_fmu(engine: str) -> None:
     d = alone(FMU(build_fmu("mass"), kind="me", start={"c": 2000.0, "k": 1000.0}), f=1.0)
@@ -100,6 +103,7 @@ def test_a_stiff_solver_takes_the_derivatives_of_the_fmu(engine: str) -> None:
     assert r.statistics["steps"] < 200
 
 
+@pytest.mark.slow
 @versions
 @both
 def test_time_events_and_the_end_of_the_run(version: str, engine: str) -> None:
@@ -172,6 +176,7 @@ def test_initial_values_and_parameters_of_a_run(version: str, engine: str) -> No
         assert caught.value.time == pytest.approx(t1 + 0.1)
 
 
+@pytest.mark.slow
 @versions
 @both
 def test_snapshots(version: str, engine: str, tmp_path: object) -> None:
@@ -199,6 +204,7 @@ def test_no_snapshot_without_states() -> None:
             sim.snapshot()
 
 
+@pytest.mark.slow
 @both
 def test_one_fmu_twice_in_a_diagram_and_in_a_subsystem(engine: str) -> None:
     fmu = FMU(build_fmu("ball"), kind="me")
@@ -261,6 +267,7 @@ def test_a_driven_one_beside_the_exact_solution(engine: str) -> None:
     assert r["lag.y"][-1, 0] == pytest.approx(exact, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize("directional", [True, False])
 @pytest.mark.parametrize("version", VERSIONS)

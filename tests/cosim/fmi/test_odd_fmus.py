@@ -178,6 +178,7 @@ PARTS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "how"), PARTS, ids=str)
 def test_steps_that_are_discarded_in_part_are_gone_on_with(unit: str, how: dict[str, Any]) -> None:
     """Of a step over 0.1 s it makes 0.03 s at a time: four calls, by hand and in runs, awaited or not."""
@@ -213,6 +214,7 @@ def test_a_step_in_the_background_that_fails(monkeypatch: pytest.MonkeyPatch) ->
             m.step(0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolate", [False, True])
 def test_many_variables_are_read_once(isolate: bool) -> None:
     """Ten thousand parameters that nobody sets are no burden to a run."""
@@ -230,6 +232,7 @@ def test_many_variables_are_read_once(isolate: bool) -> None:
         assert m.get("y") == pytest.approx(1 - math.exp(-1), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "how"), [("2.0", {}), ("3.0", {}), ("3.0", {"isolate": True})], ids=str)
 def test_derivatives_that_are_discarded_ask_for_a_shorter_step(version: str, how: dict[str, Any]) -> None:
     """By hand and in a run, where steps try states beyond an event; x falls from 1 to 0 again and again."""

@@ -31,6 +31,7 @@ WANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("kind", "coupling"), KINDS)
 def test_an_open_input_keeps_its_start_value(kind, coupling, engine):
@@ -82,6 +83,7 @@ def toggled(kind, after, version="3.0", **run):
     return simulate(d, until=0.5, **run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("kind", "coupling"), KINDS)
 def test_a_number_that_is_no_item_is_refused_when_it_arrives(kind, coupling, engine):

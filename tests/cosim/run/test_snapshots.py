@@ -40,6 +40,7 @@ def test_auto_is_native_though_a_block_is_opaque():
     assert simulation(engine="auto").result().settings["engine"].value == "native"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "engine"), KINDS)
 def test_restore_goes_back_bit_for_bit(solver, engine):
     sim = simulation(solver, engine)
@@ -55,6 +56,7 @@ def test_restore_goes_back_bit_for_bit(solver, engine):
 
 
 # Radau's last bits depend on the BLAS's threads
+@pytest.mark.slow
 @pytest.mark.parametrize(("solver", "engine"), [kind for kind in KINDS if kind[0] != "Radau"])
 def test_a_saved_run_goes_on_in_another_process_bit_for_bit(solver, engine, tmp_path):
     sim, file = simulation(solver, engine), tmp_path / "half.npz"
@@ -66,6 +68,7 @@ def test_a_saved_run_goes_on_in_another_process_bit_for_bit(solver, engine, tmp_
     assert done.stdout.strip() == digest(sim.snapshot())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["dopri5", "rk4"])
 def test_a_run_saved_by_one_engine_goes_on_in_the_other(solver, tmp_path):
     """One after the other, then the other way round: each time the same bits as one engine alone."""
@@ -84,6 +87,7 @@ def test_a_run_saved_by_one_engine_goes_on_in_the_other(solver, tmp_path):
     assert ends[0].x == pytest.approx(ends[1].x, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_at_a_tick_it_also_equals_the_straight_run(engine):
     """Where T is a tick and no solver memory straddles it: fixed steps."""
@@ -145,6 +149,7 @@ def test_a_file_of_more_than_4_gb_is_not_read(tmp_path):
         sim.load(tmp_path / "large.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_opaque_memory_travels_with_the_snapshot(engine):
     sim = simulation(engine=engine)

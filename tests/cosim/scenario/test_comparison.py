@@ -72,6 +72,7 @@ def test_ways_without_sense(scenario, ways):
         compared(scenario, ways)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("kind", "sample"), [("cs", "sample = 0.01"), ("me", "")])
 def test_a_scenario_with_an_fmu_is_compared_in_the_ways_it_can(tmp_path, kind, sample):
@@ -105,6 +106,7 @@ log_every = 0.1
         compared(loaded, ("monolithic", "fmu"))
 
 
+@pytest.mark.slow
 def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "loop.toml").write_text(TEXT)

@@ -69,6 +69,7 @@ def test_the_last_row_is_that_of_the_stop_where_an_instant_was_logged_just_befor
         assert found["end_time"] == pytest.approx(1.5, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_of_several_the_last_decides_or_the_first_that_is_broken():
     requirements = [
         {"name": "rises", "eventually": "g.y > 0.5"},  # met at 1/12 s

@@ -72,6 +72,7 @@ def ended(process):
     return process.exitcode == 0
 
 
+@pytest.mark.slow
 @patient
 def test_killed_at_random_points_and_gone_on_with(loop, tmp_path):
     """A third each: the program, one of its processes, and whichever of them writes a certain file."""
@@ -165,6 +166,7 @@ def test_a_worker_that_answers_no_more_holds_up_no_end(loop, tmp_path, monkeypat
     assert not any(one.is_running() for one in workers)
 
 
+@pytest.mark.slow
 def test_work_that_is_handed_out_while_workers_die_is_done(loop, tmp_path):
     killed, others = [], set(psutil.Process().children())
 

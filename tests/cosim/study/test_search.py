@@ -45,6 +45,7 @@ def study_of(d):
     )
 
 
+@pytest.mark.slow
 def test_a_requirement_is_falsified(bowl, tmp_path):
     pytest.importorskip("cma")
     found = study_of(bowl).falsify(tmp_path / "out", "off the bottom", runs=240, workers=1)
@@ -64,6 +65,7 @@ def test_which_of_several_requirements_is_meant(bowl, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_with_what_is_done(bowl, tmp_path):
     pytest.importorskip("cma")
     study = study_of(bowl)
@@ -85,6 +87,7 @@ def test_a_search_goes_on_with_what_is_done(bowl, tmp_path):
         study.falsify(tmp_path / "c", "of the bottom")
 
 
+@pytest.mark.slow
 def test_a_front_of_two_metrics(bowl, tmp_path):
     """Both are small for a between 0.3 and 0.8 and b = -0.2; f may not be below 0.001."""
     pytest.importorskip("pymoo")
@@ -95,6 +98,7 @@ def test_a_front_of_two_metrics(bowl, tmp_path):
     assert (found.front["f"] >= 0.001).all()
 
 
+@pytest.mark.slow
 def test_of_variants_the_worst_counts(tmp_path):
     """f = (a - 0.3)^2 in one variant, (a + 0.5)^2 in the other: the larger of both is least for a = -0.1."""
     pytest.importorskip("pymoo")
@@ -144,6 +148,7 @@ def test_a_sweep_bounds_a_search_and_what_has_one_value_stays(bowl, tmp_path):
     assert found.best["r.robustness"] == pytest.approx(0.05**2 - 0.1, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_a_failed_run_is_what_a_falsification_looks_for(executor, tmp_path):
     pytest.importorskip("cma")
@@ -180,6 +185,7 @@ runs = 48
 """
 
 
+@pytest.mark.slow
 def test_searches_have_commands(study_file, tmp_path):
     pytest.importorskip("cma")
     pytest.importorskip("pymoo")

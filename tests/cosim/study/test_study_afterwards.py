@@ -94,6 +94,7 @@ def test_units_stand_beside_parameters_and_signals(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_page_in_a_browser(done, tmp_path):
     done.report(tmp_path / "report.html")
     with shown(tmp_path / "report.html", ready=False) as page:
@@ -108,6 +109,7 @@ def test_a_page_in_a_browser(done, tmp_path):
     assert command == f"cosim run study.toml --case {done.failed.index[0]}"
 
 
+@pytest.mark.slow
 def test_ten_thousand_cases_on_a_page_are_under_five_megabytes(loop, tmp_path):
     sampling = {
         "method": "monte_carlo", "runs": 10_000, "seed": 2,
@@ -121,6 +123,7 @@ def test_ten_thousand_cases_on_a_page_are_under_five_megabytes(loop, tmp_path):
     assert done.store.folder.size < 200 * 10_000
 
 
+@pytest.mark.slow
 def test_studies_are_compared_case_by_case(loop, done, tmp_path):
     assert compare(done, done).same
     other = of_loop(loop, rtol=1e-3).run(tmp_path / "b", workers=1)
@@ -141,6 +144,7 @@ def test_studies_are_compared_case_by_case(loop, done, tmp_path):
     assert "no longer met" in shown.output
 
 
+@pytest.mark.slow
 def test_sensitivities_of_a_known_function(tmp_path):
     """y = 4 a + b, and c is not used: shares of the variance are 16/17 and 1/17."""
     d = Diagram("linear")

@@ -13,6 +13,7 @@ from tests.cosim.study.test_study_runs import same, study_of
 SAMPLING = {"method": "sobol", "runs": 64, "seed": 1, "parameters": {"lag.x": {"low": 0.0, "high": 1.0}}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["rows", "signals"])
 def test_a_full_disk(loop, tmp_path, monkeypatch, place):
     study = study_of(loop, sampling=SAMPLING)
@@ -70,6 +71,7 @@ def test_a_scheduler_without_workers(loop, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost(loop, tmp_path):
     from distributed import LocalCluster
 

@@ -111,6 +111,7 @@ FORMULA = st.recursive(ATOM, combined, max_leaves=4)
 SIGNAL = st.lists(st.integers(-8, 8).map(lambda v: v / 4), min_size=6, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None, derandomize=True, database=None)
 @given(FORMULA, SIGNAL, st.randoms(use_true_random=False))
 def test_robustness_is_that_of_rtamt(text, a, chance):

@@ -317,6 +317,7 @@ def test_stars_find_outputs_of_parts(study_file):
         Study(d, until=1.0, store={"signals": ["em.*"]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_blocks_that_warn_do_so_in_studies(loop, tmp_path, executor):
     loop.add("high", CheckRange(high=0.7, message="too high", action="warn"))
@@ -398,6 +399,7 @@ def test_in_memory_of_fsspec(loop):
     assert np.array_equal(s.signals["lag.y"][2], by_hand(loop, study_of(loop), 2)["lag.y"][:, 0])
 
 
+@pytest.mark.slow
 def test_dask_gives_the_same(loop, tmp_path, monkeypatch):
     study = study_of(loop)
     whole = study.run(tmp_path / "a", workers=1)

@@ -90,6 +90,7 @@ def circle():
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_equations_of_an_inactive_part_need_no_solution(engine):
     """u = 4 sin 2t, parts active above 1; from rise to rise unknowns go on where they were, closed form."""

@@ -77,6 +77,7 @@ def test_a_continuous_lag_stands_still_in_a_pause():
     assert found["part.y"][:, 0] == pytest.approx(known, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_filter_that_a_wave_calls_takes_the_samples_at_its_crossings():
     inner, d = Diagram("inner"), Diagram("d")
     inner.inport("u") >> inner.add("lag", DiscreteTransferFunction([1.0, 0.0], [1.0, -0.7], sample=1))

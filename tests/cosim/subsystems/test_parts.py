@@ -98,6 +98,7 @@ def test_outputs_before_a_part_was_ever_active():
     assert first(Enabled(Gain(2.0), outputs="reset", initial=-1.0)) == -1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_part_is_called_at_the_crossings_of_a_continuous_trigger(engine):
     for edge, calls in {
@@ -140,6 +141,7 @@ def test_edges_count_only_while_the_part_is_enabled(engine):
         assert r["part.y"][:, 0].tolist() == [0.0] * 10 + [1.0] * 3  # calls at 1 (shows 0) and 5; 3 is lost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_resettable_part_starts_anew_at_edges(engine):
     r = run(Resettable(Integrator(initial=1.0), edge="falling"), "reset", engine=engine)
@@ -323,6 +325,7 @@ def sampled_part():
 LEVELS = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=6, max_size=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     LEVELS,
@@ -398,6 +401,7 @@ def test_a_part_that_is_called_draws_once_per_call():
         assert found[0].tolist() == found[1].tolist() == [0.0 if k == 0 else always[k - 1] for k in calls]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_delay_of_an_enabled_part_keeps_what_it_was_given_before(engine):
     """Time goes on in it: u = t is not seen from 0.5 to 1."""
@@ -432,6 +436,7 @@ def doubled(t, u):
     return 2.0 * u
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.floats(1.0, 6.0), st.floats(-3.0, 3.0), st.floats(-0.8, 0.8), st.booleans(), st.booleans())
 def test_continuous_parts_agree_with_their_integrals(w, phase, bias, reset, falls):

@@ -48,6 +48,7 @@ def seen(block, pause, engine):
     return simulate(d, times[-1], log_at=times, engine=engine, rtol=1e-9, atol=1e-11)[name][:, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_pause_leaves_no_trace(name):
     without, behind = (seen(BLOCKS[name], pause, "reference") for pause in (0.0, PAUSE))

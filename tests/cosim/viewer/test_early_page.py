@@ -27,6 +27,7 @@ def asked(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_it_shows_what_arrives_and_is_whole_then(asked):
     d = Diagram("late")
     arm = d.add("arm", Plant.read(PENDULUM))
@@ -50,6 +51,7 @@ def test_it_shows_what_arrives_and_is_whole_then(asked):
         assert page.evaluate("viewer.signals.get('sum.y').values.length") == 11
 
 
+@pytest.mark.slow
 def test_it_says_why_there_is_nothing_to_see(asked):
     early = EarlyPage("broken.toml")
     with pytest.raises(PlantloopError), early.failing():
@@ -67,6 +69,7 @@ def test_nothing_opens_for_what_is_no_file(tmp_path, asked):
     assert not asked
 
 
+@pytest.mark.slow
 def test_the_command_opens_it_and_says_where_it_is(tmp_path):
     opener, address = tmp_path / "opener", tmp_path / "address"
     opener.write_text(f'#!/bin/sh\necho "$1" >> {address}\n')

@@ -78,6 +78,7 @@ def test_the_diagram_opens_its_subsystems_and_says_what_a_block_is(ran):
         assert page.evaluate("document.querySelectorAll('.wire.loop').length") == 2  # i -> sum -> i
 
 
+@pytest.mark.slow
 def test_search_theme_keys_and_scopes(ran):
     r, file = ran
     with shown(file) as page:
@@ -110,6 +111,7 @@ def test_search_theme_keys_and_scopes(ran):
         assert np.array_equal(table["s.y"], r["s.y"][:, 0])
 
 
+@pytest.mark.slow
 def test_extrema_survive_when_a_long_signal_is_thinned(tmp_path):
     n = 300_000
     values = np.sin(np.arange(n) * 1e-3)
@@ -123,6 +125,7 @@ def test_extrema_survive_when_a_long_signal_is_thinned(tmp_path):
         assert min(y) == values.min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "coordinates"),
     [
@@ -175,6 +178,7 @@ def test_bodies_are_drawn_where_the_plant_is(model, coordinates, tmp_path):
 HOSTILE = '</script><script>window.broken = true</script><img src=x onerror="window.broken = true">'
 
 
+@pytest.mark.slow
 def test_names_are_texts_and_never_markup(tmp_path):
     d = Diagram(HOSTILE)
     d.add("a", Constant(1.0))
@@ -188,6 +192,7 @@ def test_names_are_texts_and_never_markup(tmp_path):
             assert page.locator("img").count() == 0
 
 
+@pytest.mark.slow
 def test_a_diagram_that_cannot_run_is_shown_with_what_is_wrong(tmp_path):
     d = Diagram("open")
     d.add("g", Gain(2.0))
@@ -196,6 +201,7 @@ def test_a_diagram_that_cannot_run_is_shown_with_what_is_wrong(tmp_path):
         assert "g.u" in page.locator(".problems").inner_text()
 
 
+@pytest.mark.slow
 def test_plants_and_results_without_a_diagram(tmp_path):
     Plant.read(f"{MODELS}/robot_2d.xml").view(out=tmp_path / "plant.html")
     r = simulate(loop(), 1.0)
@@ -217,6 +223,7 @@ def test_plants_and_results_without_a_diagram(tmp_path):
         assert not page.locator("#diagram").is_visible()
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(tmp_path):
     command = [sys.executable, "-m", "cosim", "view"]
     out = tmp_path / "page.html"
@@ -234,6 +241,7 @@ def test_what_cannot_be_written_says_so(tmp_path):
         loop().view(out=tmp_path)
 
 
+@pytest.mark.slow
 def test_tools_fit_into_small_windows(tmp_path):
     """Those of all rooms, in as many lines as they need: nothing is cut off, nothing below is covered."""
     out = tmp_path / "page.html"
@@ -257,6 +265,7 @@ def test_tools_fit_into_small_windows(tmp_path):
             assert page.evaluate(below) == []
 
 
+@pytest.mark.slow
 def test_the_plant_is_drawn_before_the_curves_and_the_diagram(tmp_path):
     """The layout of a diagram takes longest: the picture does not wait for it."""
     out = tmp_path / "page.html"

@@ -146,6 +146,7 @@ until = 0.1
     assert pytest.approx(-0.5) == A
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampled", [False, True])
 def test_responses_are_those_of_python_control(sampled, tmp_path):
     d = servo(sampled)
@@ -183,6 +184,7 @@ def test_responses_are_those_of_python_control(sampled, tmp_path):
     assert said.removeprefix("about t = 0 s: ").startswith("stable" if m.stable else "unstable")
 
 
+@pytest.mark.slow
 def test_wires_are_picked_with_shift(tmp_path):
     simulate(servo(), 0.5).view(out=tmp_path / "pick.html", linear=True)
     with shown(tmp_path / "pick.html") as page:
@@ -196,6 +198,7 @@ def test_wires_are_picked_with_shift(tmp_path):
         assert page.evaluate(name, "from") == "c.y"
 
 
+@pytest.mark.slow
 def test_what_has_no_linear_model_says_why(tmp_path):
     d = servo()
     half = d.add("half", PythonFunction(lambda t, u: 0.5 * u, sample=0.1))
@@ -213,6 +216,7 @@ def test_what_has_no_linear_model_says_why(tmp_path):
             assert says in note
 
 
+@pytest.mark.slow
 def test_two_results_are_compared(tmp_path):
     def loop(k):
         d = Diagram("loop")
@@ -263,6 +267,7 @@ def test_sampled_signals_are_compared_as_steps():
     assert {row[0]: row for row in of_two(a, c, ("a", "c")).content["tables"][0]["rows"]}["c.y"][2] is None
 
 
+@pytest.mark.slow
 def test_curves_are_written_as_svg(tmp_path):
     r = simulate(servo(), 1.0, log_every=0.01)
     r.view(out=tmp_path / "svg.html")

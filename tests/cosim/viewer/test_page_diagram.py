@@ -54,6 +54,7 @@ def carried(page, shape, to):
     page.mouse.up()
 
 
+@pytest.mark.slow
 def test_blocks_show_their_pictures_feedthrough_units_and_source(ran):
     with shown(ran[1]) as page:
         pictures = page.evaluate(
@@ -88,6 +89,7 @@ def test_blocks_show_their_pictures_feedthrough_units_and_source(ran):
         assert "[rad]" in page.locator("#diagram .info").inner_text()
 
 
+@pytest.mark.slow
 def test_subsystems_three_deep_open_in_place(ran):
     with shown(ran[1]) as page:
         for path in ("deep", "deep/in", "deep/in/in"):
@@ -106,6 +108,7 @@ def test_subsystems_three_deep_open_in_place(ran):
         assert page.locator('.node[data-path="deep/in/in/k"]').count() == 0
 
 
+@pytest.mark.slow
 def test_loops_are_marked_through_subsystems(tmp_path):
     """One of two ways through a subsystem is on a closed path."""
     d, inner = Diagram("through"), Diagram("two ways")
@@ -127,6 +130,7 @@ def test_loops_are_marked_through_subsystems(tmp_path):
         assert page.locator(".wire.loop").count() == 5  # and to the input inside, to the block, and from it
 
 
+@pytest.mark.slow
 def test_signals_are_carried_from_the_diagram_into_axes(ran):
     with shown(ran[1]) as page:
         axes = lambda: page.evaluate("viewer.scopeState().map(a => a.names)")
@@ -146,6 +150,7 @@ def test_signals_are_carried_from_the_diagram_into_axes(ran):
         assert axes()[1:] == [*before[1:], ["held.u"]]
 
 
+@pytest.mark.slow
 def test_values_are_compared_with_those_at_a_mark(ran):
     r, file = ran
     with shown(file) as page:

@@ -46,6 +46,7 @@ BOXES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_shapes_of_a_deck_stand_at_their_markers(coordinates, tmp_path):
     file = tmp_path / "deck.xml"
@@ -90,6 +91,7 @@ BARS = """() => viewer.space.moved.filter((m) => m.object.userData.body === 0)
   .map((o) => [o.geometry.parameters.height, ...o.position.toArray()])"""
 
 
+@pytest.mark.slow
 def test_bars_join_the_markers_that_shapes_do_not_reach(tmp_path):
     """The arm's shapes end 0.1 before its hinge; behind a large sphere no bar is needed."""
     found = []
@@ -112,6 +114,7 @@ RINGS = """k => {
 }"""
 
 
+@pytest.mark.slow
 def test_cylinders_begin_with_their_bottom_and_open_ends_stay_open(tmp_path):
     plant = Plant.read(DECK.replace('color="220:40:40"', 'ends_type="TOP_ONLY"').encode())
     plant.view(out=tmp_path / "page.html")

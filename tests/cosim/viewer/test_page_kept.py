@@ -29,6 +29,7 @@ def ran():
     return simulate(d, 1.0, log_every=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".nc", ".npz"])
 def test_a_stored_result_shows_what_was_run(ran, tmp_path, suffix):
     ran.save(tmp_path / f"run{suffix}")
@@ -79,6 +80,7 @@ def test_the_drawing_can_be_left_out_and_is_no_part_of_the_data(ran, tmp_path):
         ran.save(tmp_path / "x.nc", drawing="no")
 
 
+@pytest.mark.slow
 def test_long_runs_keep_fewer_poses_with_their_times(ran, monkeypatch, tmp_path):
     monkeypatch.setattr("cosim.viewer.kept.MOST_POSES", 12 * 3 * 10)
     ran.save(tmp_path / "run.nc")
@@ -140,6 +142,7 @@ def test_a_block_that_cannot_be_shown_is_no_reason_to_lose_a_result(tmp_path, mo
     assert Result.load(tmp_path / "run.nc")["i.y"].shape == r["i.y"].shape
 
 
+@pytest.mark.slow
 def test_an_fmu_shows_its_variables_and_structure(tmp_path):
     path = build_fmu("mass", folder=tmp_path)
     from cosim.viewer.fmu_data import of_fmu

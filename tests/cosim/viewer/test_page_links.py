@@ -69,6 +69,7 @@ def test_springs_and_dampers_reach_from_marker_to_marker(page_of_run):
         assert np.ptp(points[:, 1:], axis=0).max() > 0.0  # and something beside it, to be seen
 
 
+@pytest.mark.slow
 def test_frames_of_bodies_stand_at_their_centres_of_mass(page_of_run):
     page, x = page_of_run
     assert page.evaluate("viewer.frameState()") == []

@@ -58,6 +58,7 @@ TEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEN)
 def test_points_of_bodies_are_drawn_where_the_plant_has_them(name, tmp_path):
     plant = TEN[name]()
@@ -101,6 +102,7 @@ def test_points_of_bodies_are_drawn_where_the_plant_has_them(name, tmp_path):
     assert inside.all()
 
 
+@pytest.mark.slow
 def test_many_bodies_are_drawn_and_caught_where_they_are(tmp_path):
     plant = Plant.from_model(n_four_bar(40))
     plant.view(out=tmp_path / "many.html")
@@ -143,6 +145,7 @@ def turned_on(page, *kinds):
         page.evaluate("k => { document.querySelector(`[data-arrows=${k}]`).click(); }", kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_forces_found_afterwards_are_those_of_an_observed_run(coordinates, tmp_path):
     plant = Plant.read(f"{MODELS}/four_bar.xml", coordinates=coordinates)
@@ -169,6 +172,7 @@ def test_forces_found_afterwards_are_those_of_an_observed_run(coordinates, tmp_p
     assert " m/s" in said
 
 
+@pytest.mark.slow
 def test_velocities_are_there_without_asking_and_from_a_file(tmp_path):
     plant = Plant.read(f"{PLANTS}/simple_pendulum.xml")
     r = simulate(plant, 1.0, log_every=0.05)
@@ -193,6 +197,7 @@ def test_velocities_are_there_without_asking_and_from_a_file(tmp_path):
         r.view(show=False, forces=1)
 
 
+@pytest.mark.slow
 def test_forces_that_cannot_be_found_say_why(tmp_path):
     r = simulate(Plant.read(f"{PLANTS}/bricard.xml"), 0.05)
     with pytest.raises(PlantloopError, match="they depend on 'repeats' between instants"):
@@ -202,6 +207,7 @@ def test_forces_that_cannot_be_found_say_why(tmp_path):
         r.view(show=False, forces=True)
 
 
+@pytest.mark.slow
 def test_energy_bars_and_the_camera_that_follows(tmp_path):
     r = simulate(Plant.read(f"{MODELS}/four_bar.xml").audited(), 1.0, log_every=0.1)
     r.view(out=tmp_path / "energy.html")

@@ -44,6 +44,7 @@ def study(tmp_path_factory):
     return s, folder
 
 
+@pytest.mark.slow
 def test_selections_are_linked_and_numbers_are_those_of_the_table(study):
     s, folder = study
     file = folder / "study.html"
@@ -93,6 +94,7 @@ def test_selections_are_linked_and_numbers_are_those_of_the_table(study):
         assert len(lines) == 1 + sum(page.evaluate(selected))
 
 
+@pytest.mark.slow
 def test_envelopes_are_percentiles_of_what_is_stored(study):
     s, folder = study
     page_of = s.view(show=False)
@@ -121,6 +123,7 @@ def test_envelopes_are_percentiles_of_what_is_stored(study):
             assert colours > 5, room
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_folder_also_one_that_is_not_complete(study, tmp_path):
     s, folder = study
     copy = shutil.copytree(folder / "out", tmp_path / "copy")

@@ -16,6 +16,7 @@ def test_the_documents_show_a_picture_of_every_part():
     assert "docs/view.png" in "\n".join(Path("README.md").read_text().splitlines()[:30])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_made_as_the_documents_have_it(name, tmp_path):
     made = draw(name, tmp_path)

@@ -119,6 +119,7 @@ CASES = {
 BOTH_ENGINES = ("middle of three", "coupler of a four-bar")  # their equations are the same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_light_part_moves_as_it_should(checked, name, coordinates):
@@ -138,6 +139,7 @@ def test_a_light_part_moves_as_it_should(checked, name, coordinates):
             np.testing.assert_allclose(np.abs(r["plant.force"][-1]), np.abs(force), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
 def test_two_light_links_between_heavy_ones_vibrate_as_they_should(checked, closed):
     """Their pin swings to and fro between the heavy ones, stretched again and again; it was 7 mm off."""
@@ -189,6 +191,7 @@ def chain_in_space(masses):
     )
 
 
+@pytest.mark.slow
 def test_two_light_links_in_space_keep_the_energy_when_they_are_stretched():
     """1 kg, 1e-7, 1e-10, 2 kg: the pin in between flies through at 0.16 s. Energy was 1.4e-6 off from there
     on, whatever the tolerance, and joint coordinates stopped at 0.31 s."""

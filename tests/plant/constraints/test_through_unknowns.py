@@ -295,6 +295,7 @@ def VARSUB(id, time, par, npar, dflag, iflag):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opaque", [False, True])
 def test_hard_constraint_through_an_equation_by_subroutine(opaque, coordinates, engine, tmp_path):
     """The root is x^2 + x again; both derivatives of the equation are differenced where it is opaque."""

@@ -24,6 +24,7 @@ def written(plant):
     return function.serialize(), system.x0.tobytes(), system.h0.tobytes(), system.p0.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_the_same_equations_with_begun_stages_and_without(coordinates):
     plant = Plant.read(DECK, coordinates=coordinates)

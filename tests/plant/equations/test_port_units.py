@@ -69,6 +69,7 @@ def test_without_names_of_units_only_angles_have_one(tmp_path):
     assert units(plant.outputs["pendulum"]) == ["rad", None]
 
 
+@pytest.mark.slow
 def test_long_sums_and_long_chains_of_variables_are_followed(tmp_path):
     """A force that is a sum of 3000 terms, the input among them; an output behind 300 variables."""
     text = PENDULUM.read_text()

@@ -43,6 +43,7 @@ def test_trees_accelerate_alike_in_both_coordinates(seed):
     assert np.isfinite(a.derivative(0.0, a.x0)).all() and np.isfinite(b.derivative(0.0, b.x0)).all()
 
 
+@pytest.mark.slow
 def test_redundant_rows_in_space():
     """20 rows of rank 17: the motion is that of the plane, reactions in the plane are unique."""
     spatial = Plant.from_model(n_four_bar(1), coordinates="absolute")

@@ -155,6 +155,7 @@ def test_equal_links_share_their_functions():
     assert counts[0] == counts[1] < 20
 
 
+@pytest.mark.slow
 def test_thousand_links_stay_linear():
     """The graph grows by the same few nodes per link; times are printed by benchmarks/chain.py."""
     from benchmarks.chain import deck as chain
@@ -219,6 +220,7 @@ def test_inverted_pendulum_linear_model():
 
 
 # --- published numbers -----------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "case"), [("points", "point_masses"), ("rods", "uniform_rods")])
 def test_double_pendulum(name, case):
     problem = reference("double_pendulum")

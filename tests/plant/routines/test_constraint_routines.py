@@ -114,6 +114,7 @@ def test_coupler_that_runs_on_symbols(tmp_path, engine, recwarn):
     assert y[:, :3] == pytest.approx(np.array(expected[:3]).T, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "how"),
     [
@@ -177,6 +178,7 @@ def library(tmp_path_factory) -> str:
     return built(tmp_path_factory.mktemp("library"), "cam", C_SOURCE)
 
 
+@pytest.mark.slow
 def test_compiled_coupler(library):
     compiled = Constraint_Coupler(
         id=1, joint1_id=1, joint2_id=2, usrsub_dll_name=library, usrsub_param_string="USER(0.3)"
@@ -228,6 +230,7 @@ def test_motion_that_ignores_iord_is_differenced(tmp_path):
     assert y[:, 2] == pytest.approx(0.6 * np.cos(3 * TIMES), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_general_constraint_that_branches(tmp_path):
     """GCOSUB on the heights of the follower: the same cam, with states asked for; dflag in differences."""
     (tmp_path / "g.py").write_text(
@@ -277,6 +280,7 @@ def VARSUB(id, time, par, npar, dflag, iflag):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branch", [False, True])
 def test_variable_by_subroutine_that_is_a_constraint(tmp_path, branch):
     """An implicit VARSUB that does not ask for its own value: VARVAL is the multiplier, a force here."""

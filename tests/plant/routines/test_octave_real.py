@@ -81,6 +81,7 @@ def script(tmp_path, name, text):
     return str(tmp_path / f"{name}.m")
 
 
+@pytest.mark.slow
 def test_a_kinetic_energy_of_a_spinning_body(tmp_path):
     """1/2 m v^2 + 1/2 w I w, by hand: a free fall that turns about z."""
     path = script(tmp_path, "Kinetic_Energy", ENERGY)
@@ -99,6 +100,7 @@ def test_a_kinetic_energy_of_a_spinning_body(tmp_path):
     assert r["plant.KE"][:, 0] == pytest.approx([0.5 * (20 + spin), 0.5 * (at_end + spin)], rel=1e-7)
 
 
+@pytest.mark.slow
 def test_a_penalty_along_a_catenary(tmp_path):
     """F = -p g - p1 g' along the gradient (-sinh x, 1) of what the routine returns, which is differenced."""
     path = script(tmp_path, "PFOSUB", CATENARY.format(name="PFOSUB"))
@@ -111,6 +113,7 @@ def test_a_penalty_along_a_catenary(tmp_path):
     assert seen_at_start(made)[4:] == pytest.approx([-s * F / 4, F / 4 - 9.81], rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_constraint_along_a_catenary(tmp_path):
     """y = cosh x: a_y = a_x sinh x + v_x^2 cosh x, and no force but along (-sinh x, 1)."""
     path = script(tmp_path, "VARSUB", CATENARY.format(name="VARSUB"))
@@ -132,6 +135,7 @@ def seen_at_start(made):
         return Alone(made).output("seen").tolist()
 
 
+@pytest.mark.slow
 def test_a_killed_octave_leaves_nothing_in_the_working_folder(tmp_path, monkeypatch):
     import oct2py
 

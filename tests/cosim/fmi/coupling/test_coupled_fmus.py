@@ -229,6 +229,7 @@ def repeated(fmu, engine, coupling, version):
     return [*(r[n] for n in names), *(v for c in r.coupling.values() for v in (c.time, c.residual))], counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("version", "coupling"), [*zip(VERSIONS * 4, REPEATED, strict=False)], ids=str)
 def test_compiled_code_repeats_steps_alike(fmu, coupling, version, monkeypatch):
     """Iterated and error-controlled steps bit for bit, and as many of them; none is left to Python."""
@@ -276,6 +277,7 @@ def test_error_control(fmu):
     assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
 def test_error_control_of_held_signals(fmu, order):
     """The acceleration follows the force at once, which is held: its error is of first order in the step."""

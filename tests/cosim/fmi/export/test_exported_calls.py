@@ -10,9 +10,9 @@ from fmpy.fmi1 import FMICallException
 from fmpy.simulation import instantiate_fmu
 
 from cosim import export_fmu
+from tests.helpers.compilers import users_compiler
 from tests.helpers.exported import ball, first, guard
 from tests.helpers.opened_fmu import Opened
-from tests.helpers.users_compiler import users_compiler
 
 NUMBERS = {"2.0": 44, "3.0": 75}
 

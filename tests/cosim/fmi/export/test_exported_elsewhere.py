@@ -111,6 +111,7 @@ class Circle(B.Block):
         b.output("y", x)
 
 
+@pytest.mark.slow
 def test_a_tick_at_the_end_of_a_step_that_asked_for_an_event_is_not_the_last(tmp_path):
     """The time event of a tick and the event after a step fall together; later ticks were left out.
 

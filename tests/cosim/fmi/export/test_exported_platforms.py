@@ -16,9 +16,9 @@ from fmpy.fmi3 import fmi3IntermediateUpdateCallback, fmi3LogMessageCallback
 from cosim import export_fmu
 from cosim.fmi.export.binaries import PLATFORMS
 from tests.helpers.binary_symbols import CROSS, read
+from tests.helpers.compilers import users_compiler
 from tests.helpers.exported import first, pendulum
 from tests.helpers.opened_fmu import Opened
-from tests.helpers.users_compiler import users_compiler
 
 NUMBERS = {"2.0": 44, "3.0": 75}
 SYSTEM = ("libm.so", "libc.so", "KERNEL32.dll", "api-ms-win-crt", "libSystem", "ld-linux")
@@ -93,6 +93,7 @@ def test_binaries_run_where_they_are_for(platform, tmp_path):
     assert len(found[0]) == len(outputs) and found[1] == pytest.approx(found[0], rel=1e-13, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_this_machine(version, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", users_compiler())

@@ -80,6 +80,7 @@ def fixed(tmp_path_factory):
 SANITIZED = ["-g", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc with its sanitizers")
 @pytest.mark.parametrize("name", ["rates", "relay", "delayed"])
 def test_sanitizers_find_nothing(name, tmp_path, fixed):

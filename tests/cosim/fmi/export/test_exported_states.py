@@ -71,6 +71,7 @@ def test_rolled_back_steps_leave_no_trace(unit):
         assert run(m, names, 13) == expected[7:]
 
 
+@pytest.mark.slow
 def test_a_state_goes_on_in_another_process(unit, tmp_path):
     path, names = unit
     with Opened(path) as m:

@@ -59,6 +59,7 @@ def test_values_go_to_the_elements_they_name(tmp_path):
     assert [result[f"o{k}"][-1] for k in range(3)] == [1.0, 2.0, 3.0]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("kind", "n"), [("connectors", 6000), ("values", 6000), ("systems", 300)])
 def test_packages_grow_in_proportion(kind, n, tmp_path):

@@ -260,6 +260,7 @@ def test_the_library_lists_every_block_a_scenario_may_have():
                 tomllib.loads(f"x = {field['default']}")
 
 
+@pytest.mark.slow
 def test_everything_is_clicked(pendulum):
     with edit_scenario(str(pendulum), show=False) as view, shown(view.address, offline=False) as page:
         page.locator("#library input[type=search]").fill("gain")

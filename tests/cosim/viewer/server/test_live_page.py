@@ -34,6 +34,7 @@ def rows_are(page, count):
     wait_until(page, "n => viewer.live.rows === n", count)
 
 
+@pytest.mark.slow
 def test_play_pause_step_back_reset_pace_window_and_save(tmp_path):
     for file in ("scenario.toml", "inverted_pendulum.xml"):
         shutil.copy(f"examples/inverted_pendulum/{file}", tmp_path)
@@ -87,6 +88,7 @@ def test_play_pause_step_back_reset_pace_window_and_save(tmp_path):
         assert load_scenario(tmp_path / "scenario_1.toml").run().time[-1] == pytest.approx(0.3, abs=0.011)
 
 
+@pytest.mark.slow
 def test_sliders_numbers_and_search_change_the_run_and_other_pages_follow():
     with view_diagram(decay(), until=50.0, show=False) as live:
         with shown(live.address, offline=False) as page:
@@ -118,6 +120,7 @@ def test_sliders_numbers_and_search_change_the_run_and_other_pages_follow():
         assert r["i.y"][-1, 0] == pytest.approx(np.exp(-0.5 * r.time[-1]), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_body_is_pushed_with_the_mouse_and_closing_the_tab_does_not_harm_the_run(tmp_path):
     for file in ("scenario.toml", "inverted_pendulum.xml"):
         shutil.copy(f"examples/inverted_pendulum/{file}", tmp_path)
@@ -155,6 +158,7 @@ def test_a_body_is_pushed_with_the_mouse_and_closing_the_tab_does_not_harm_the_r
         assert same["plant.pendulum"].tobytes() == r["plant.pendulum"].tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forces", [False, True])
 def test_bodies_trails_and_arrows_move_with_the_run(forces):
     plant = Plant.read("tests/data/models/four_bar.xml")
@@ -203,6 +207,7 @@ def test_forces_that_cannot_be_found_live_say_why():
         plant.view(live=True, show=False, forces=1)
 
 
+@pytest.mark.slow
 def test_hostile_names_are_texts(tmp_path):
     d = decay(HOSTILE)
     with view_diagram(d, until=1.0, show=False) as live, shown(live.address, offline=False) as page:
@@ -213,6 +218,7 @@ def test_hostile_names_are_texts(tmp_path):
         assert page.locator("img").count() == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command_with_its_result(tmp_path):
     out = tmp_path / "live.nc"
     command = [sys.executable, "-m", "cosim", "view", "examples/inverted_pendulum/scenario.toml"]
@@ -239,6 +245,7 @@ def test_live_views_are_for_what_runs(tmp_path):
     assert json.dumps(done.stdout) == '""'
 
 
+@pytest.mark.slow
 def test_an_fmu_by_itself_needs_trust_and_is_steered(tmp_path):
     path = build_fmu("mass", folder=tmp_path, kinds=("me",))
     command = [sys.executable, "-m", "cosim", "view", str(path), "--live", "--no-browser"]

@@ -54,6 +54,7 @@ def in_halves(finished, folder):
     return lambda: pq.write_table(whole.slice(10), first.with_name("zz-later.parquet"))
 
 
+@pytest.mark.slow
 def test_cases_appear_and_what_was_selected_stays(finished, tmp_path):
     go_on = in_halves(finished, tmp_path / "out")
     view = open_study(tmp_path / "out")
@@ -91,6 +92,7 @@ def test_cases_appear_and_what_was_selected_stays(finished, tmp_path):
         assert download.value.suggested_filename == "cases.csv"
 
 
+@pytest.mark.slow
 def test_a_page_opened_before_the_first_case_is_done(finished, tmp_path):
     folder = tmp_path / "out"
     go_on = in_halves(finished, folder)
@@ -123,6 +125,7 @@ def opened_as_soon_as_it_is_one(folder, running):
     return open_study(folder)
 
 
+@pytest.mark.slow
 def test_a_study_is_watched_from_its_first_to_its_last_case(tmp_path):
     study = Study(loop(), until=0.5, sweep={"k.k": list(np.linspace(1.0, 20.0, 60))})
     running = threading.Thread(target=lambda: study.run(tmp_path / "out", workers=1))
@@ -137,6 +140,7 @@ def test_a_study_is_watched_from_its_first_to_its_last_case(tmp_path):
         running.join()
 
 
+@pytest.mark.slow
 def test_a_case_is_run_and_opened(finished):
     """The page of a case is that of a run of it; it needs the model, and a number that is one."""
     study = Study(
@@ -171,6 +175,7 @@ def test_a_case_is_run_and_opened(finished):
         assert page.request.get(live.address.rsplit("/", 2)[0] + "/wrong/case/6").status == 404
 
 
+@pytest.mark.slow
 def test_what_does_not_belong_to_a_live_page_is_refused(finished, tmp_path):
     view = open_study(finished)
     with pytest.raises(PlantloopError, match="a live page is no file"):

@@ -39,6 +39,7 @@ def pendulum(tmp_path):
     return tmp_path / "scenario.toml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_session_replays_bit_for_bit_from_its_file(pendulum, engine):
     text = (
