@@ -165,11 +165,15 @@ class SolveSegment(Segment):
 
 @dataclass(frozen=True)
 class ExternalSegment(Segment):
-    """Calls an opaque block: h[writes] = call(t, expression)."""
+    """Calls an opaque block: h[writes] = call(t, expression).
+
+    late : outputs that show what it returns only after the tick, since they are in a loop there
+    """
 
     word: ClassVar[str] = "external"
     block: External = field(kw_only=True)
     only_if: int = field(kw_only=True, default=-1)
+    late: tuple[str, ...] = field(kw_only=True, default=())
 
     @property
     def asked(self) -> int:

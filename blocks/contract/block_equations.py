@@ -30,7 +30,6 @@ from blocks.contract.memories import (
     ContinuousState,
     CountedInstants,
     DelayedSignal,
-    DeliveredOutput,
     DiscreteState,
     External,
     ExternalOutput,
@@ -287,10 +286,6 @@ class Equations(SolvingEquations):
             ticks=self._ticks(sample, offset),
             block=External(make, column(argument), about),
         )
-
-    def delivered(self, name: str, initial: Any, size: int, sample: Rate | Ticks) -> Array:
-        """A value that a co-simulation master writes at the ticks of a rate, before anything else there."""
-        return self._memory(DeliveredOutput, name, initial, size, ticks=self._ticks(sample, 0))
 
     def opaque(
         self,

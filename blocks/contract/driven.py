@@ -20,12 +20,17 @@ from blocks.contract.units import UnitText
 
 @dataclass(frozen=True)
 class UnitPort:
-    """A port of a unit; what is not `continuous`, such as an integer, is held and never extrapolated."""
+    """A port of a unit; what is not `continuous`, such as an integer, is held and never extrapolated.
+
+    visited : an input that the unit is given in visits at its ticks, not over steps; an output that follows
+        such inputs at once
+    """
 
     name: str
     size: int = 1
     continuous: bool = True
     unit: UnitText = ""
+    visited: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,12 @@ class Reached:
     """Where a step of a unit ended.
 
     time : s; ended : the message of a unit that asks to end the run there, else ""
+    jumped : did continuous outputs jump on the way, so that their past says nothing of what comes?
     """
 
     time: float
     ended: str = ""
+    jumped: bool = False
 
 
 class SteppingUnit(Protocol):
@@ -79,6 +86,12 @@ class SteppingUnit(Protocol):
 
     def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
         """From t over h [s] with inputs u + slope s + curvature s^2 / 2 at t + s."""
+
+    def visit(self, u: np.ndarray) -> str:
+        """Handle the instant where it stands, with the inputs (nv,) that are given in visits.
+
+        Returns the message if it asks to end the run there, else "". Only of a unit with such inputs.
+        """
 
     def outputs(self) -> np.ndarray:
         """Where it stands."""
@@ -121,7 +134,9 @@ class DrivenBlock(Block):
 
     Between communication points t_k the master gives y_k, s and c; what is not continuous is held.
     With `sampled`, y(t) = y_k is a sampled signal: ports hold it as they do others, rates follow from it.
-    Direct feedthrough: none.
+    Direct feedthrough: at communication points, where it has inputs that are `visited`, from these to all
+    outputs. In a loop at a point some outputs are seen as they were before it: first those that are
+    continuous and not `visited`, which lose nothing by it unless they jump.
 
     inputs, outputs, parameters : its ports and what of it a run may change
     start : (n,) inputs before any are known
@@ -175,20 +190,33 @@ class DrivenBlock(Block):
         """Scalars of all outputs."""
         return sum(port.size for port in self.outputs)
 
+    @property
+    def smooth_outputs(self) -> np.ndarray:
+        """(m,) bool: the scalars of continuous outputs."""
+        none = np.zeros(0, bool)
+        return np.concatenate([none, *(np.full(port.size, port.continuous) for port in self.outputs)])
+
+    @property
+    def visits(self) -> bool:
+        """Whether it is visited at its ticks."""
+        return any(port.visited for port in self.inputs)
+
     def define(self, b: Equations) -> None:
         """Declare ports, parameters and the curve of the outputs."""
-        at = 0
+        at, given = 0, []
         for port in self.inputs:
             start = self.start[at : at + port.size]
-            b.input(port.name, size=port.size, unit=port.unit, unconnected=start)
+            u = b.input(port.name, size=port.size, unit=port.unit, unconnected=start)
+            given += [u] if port.visited else []
             at += port.size
         for q in self.parameters:
             b.parameter(q.name, q.value, unit=q.unit, full=True)
         n = self.n_outputs
         if self.sampled:
-            self._define_sampled(b, n)
+            self._define_sampled(b, n, given)
             return
-        y, slope, curvature = (b.mode(name, np.zeros(n), size=n) for name in ("y", "slope", "curvature"))
+        y = self._visited(b, n, given) if given else b.mode("y", np.zeros(n), size=n)
+        slope, curvature = (b.mode(name, np.zeros(n), size=n) for name in ("slope", "curvature"))
         begun = b.mode("since", 0.0, size=1)
         b.private(y, slope, curvature, begun)
         since = b.time - begun[0]
@@ -196,12 +224,22 @@ class DrivenBlock(Block):
         for port in self.outputs:
             part = slice(place, place + port.size)
             moves = slope[part] * since + curvature[part] * since * since / 2
-            b.output(port.name, y[part] + moves if port.continuous else y[part], unit=port.unit)
+            if not port.continuous:  # no signal of a rate: ports hold it as it is
+                moves = slope[part] if given else 0.0
+            b.output(port.name, y[part] + moves, unit=port.unit)
             place += port.size
 
-    def _define_sampled(self, b: Equations, n: int) -> None:
-        y, place = b.delivered("y", np.zeros(n), n, self.ticks), 0
+    def _visited(self, b: Equations, n: int, given: list[Any]) -> Any:
+        """Outputs that follow inputs at ticks; what moves by itself loses nothing by being a step late."""
+        free = [port for port in self.outputs if not port.visited]
+        late = ([port for port in free if port.continuous], free, self.outputs)
+        names = tuple(frozenset(port.name for port in ports) for ports in late)
+        return b.visited("y", np.concatenate(given), n, self.ticks, names)
+
+    def _define_sampled(self, b: Equations, n: int, given: list[Any]) -> None:
+        y = self._visited(b, n, given) if given else b.delivered("y", np.zeros(n), n, self.ticks)
         b.private(y)
+        place = 0
         for port in self.outputs:
             b.output(port.name, y[place : place + port.size], unit=port.unit)
             place += port.size

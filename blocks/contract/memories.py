@@ -20,7 +20,8 @@ kind                vector its value changes
 `Afterwards`        h      behind all else at an instant
 `StartValue`        h      once, at the start of a run
 `RandomDraw`        h      at its ticks, before the output phase
-`DeliveredOutput`   h      at its ticks, before them: a co-simulation master writes it
+`DeliveredOutput`   h      at its ticks, before them: a co-simulation master writes it (`unit_memories`)
+`VisitedOutput`     h      likewise, and in their output phase, when the unit is visited (`unit_memories`)
 `CountedInstants`   h      at the instants it counts
 `AlgebraicUnknown`  w      at every evaluation: it makes a residual zero
 `DelayedSignal`     w      at every evaluation: it is the past of a signal
@@ -30,6 +31,7 @@ kind                vector its value changes
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -159,6 +161,11 @@ class Refreshed(Memory):
         return None
 
     @property
+    def old_in(self) -> Sequence[Container[str]]:
+        """Outputs that may show its old value in a loop at a tick, those first that lose least by it."""
+        return ()
+
+    @property
     def at_rest(self) -> float | None:
         """What its old value counts as where nothing it reads moves between ticks; None: as what it is."""
         return None
@@ -242,10 +249,10 @@ class SampledMemory(Refreshed, Ticked, Evolving):
 class External:
     """Ticked opaque block, called by the host: `make` gives a run its instance, `argument` is its input u.
 
-    about : what messages call it
+    make : None: it is the unit of a co-simulation master; about : what messages call it
     """
 
-    make: Make
+    make: Make | None
     argument: ca.SX
     about: str = FUNCTION
 
@@ -431,13 +438,6 @@ class RandomDraw(Ticked):
     stream: str = ""
 
     word: ClassVar[str] = "a random draw"
-
-
-@dataclass(frozen=True)
-class DeliveredOutput(Ticked):
-    """An output of a block that steps itself, written by a co-simulation master at its ticks."""
-
-    word: ClassVar[str] = "an output of a co-simulated block"
 
 
 @dataclass(frozen=True)

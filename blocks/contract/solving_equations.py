@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from blocks.contract.declared import ImplicitSolution
-from blocks.contract.event_equations import EventEquations
 from blocks.contract.memories import AlgebraicUnknown
 from blocks.contract.symbols import Array, column
+from blocks.contract.unit_equations import UnitEquations
 
 
-class SolvingEquations(EventEquations):
+class SolvingEquations(UnitEquations):
     """The part of `Equations` that is about values found by solving equations."""
 
     def implicit_solution(self, make: Callable[[], ImplicitSolution]) -> None:

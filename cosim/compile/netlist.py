@@ -102,7 +102,12 @@ class Netlist:
     chosen: Any = None
 
     def driven(self) -> Netlist:
-        """The same with blocks that step themselves left to a co-simulation master."""
+        """The same with blocks that step themselves left to a co-simulation master.
+
+        What is in a conditional part is called by it.
+        """
+        if self.condition is not None:
+            return self
         nodes = {n: _turned(x, DRIVEN) for n, x in self.nodes.items()}
         variants = {name: variant.driven() for name, variant in self.variants.items()}
         return replace(self, nodes=nodes, variants=variants)

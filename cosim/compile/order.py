@@ -44,6 +44,8 @@ class Dependencies:
         self.solved: list[list[SignalNode]] = []  # memories that depend on themselves at a tick, loop by loop
         self.split: set[WholeSignal] = set()
         self.held: set[WholeSignal] = set()  # branches of a cycle at a tick: they change after it
+        # outputs of a cycle at a tick that show the old value of a memory: (path, output, memory)
+        self.old: set[tuple[str, str, str]] = set()
         # memories of a cycle whose rates never meet: each its own segment
         self.alone: set[SignalNode] = set()
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
@@ -72,8 +74,13 @@ class Dependencies:
         AlgebraicLoopError     with every loop hop by hop
         """
         graph, cyclic = self._split_cycles()
-        while held := {(n.path, n.kind, n.name) for c in cyclic for n in c if self._may_keep(n)}:
+        while True:
+            held = {(n.path, n.kind, n.name) for c in cyclic for n in c if self._may_keep(n)}
+            old = set() if held else self._may_show_old(graph, cyclic)
+            if not held and not old:
+                break
             self.held |= held
+            self.old |= old
             graph, cyclic = self._split_cycles()
         self.ordered = graph
         if not cyclic:
@@ -155,7 +162,8 @@ class Dependencies:
             if source is not None:
                 yield from self._components(source[0], OutputSignal, source[1], mask)
         for name, mask in memories:
-            yield from self._components(inst.path, SampledSignal, name, mask)
+            if node.kind is not OutputSignal or (node.path, node.name, name) not in self.old:
+                yield from self._components(inst.path, SampledSignal, name, mask)
         if unknowns:
             yield self._node(inst.path, UnknownSignals, "unknowns")
 
@@ -195,6 +203,29 @@ class Dependencies:
 
     def _may_keep(self, node: SignalNode) -> bool:
         return node.kind is SampledSignal and self.placed[node.path].refreshed(node.name).may_keep
+
+    def _may_show_old(self, graph: nx.DiGraph, cyclic: list[set[SignalNode]]) -> set[tuple[str, str, str]]:
+        """Outputs of one block of each cycle that do without the new value of a memory."""
+        found: set[tuple[str, str, str]] = set()
+        for cycle in cyclic:
+            able = [
+                (level, n.path, n.name, m.name)
+                for n in sorted(cycle, key=str)
+                if n.kind is OutputSignal
+                for m in self.placed[n.path].memories(Refreshed)
+                for level, names in enumerate(m.old_in)
+                if n.name in names and (n.path, n.name, m.name) not in self.old
+            ]
+            if able and self._coincides(graph.subgraph(cycle)):
+                level, path, *_ = min(able)
+                found.update((p, out, name) for least, p, out, name in able if (least, p) == (level, path))
+        return found
+
+    def late(self, path: str, memory: Refreshed) -> tuple[str, ...]:
+        """Outputs of a block that lose something by showing the old value of a memory."""
+        free = memory.old_in[:1]
+        found = sorted(output for one, output, name in self.old if (one, name) == (path, memory.name))
+        return tuple(name for name in found if not any(name in some for some in free))
 
     # --- cycles through rates that never meet ----------------------------------------------------
     def _ticks(self, node: SignalNode) -> Ticks | None:

@@ -81,7 +81,7 @@ def build_schedule(
             segments.append(_solve_segment(placed, index, between, place, nodes))
         else:
             candidates = [n for n in labels.bucket[level] if n not in cut]
-            segments.append(_segment(placed, index, between, place, nodes, candidates, graph))
+            segments.append(_segment(placed, index, between, place, nodes, candidates, dependencies))
     updates = _updates(placed, rates, between, place)
     return segments + updates + _last(placed, index, between, place)
 
@@ -188,7 +188,7 @@ def _segment(
     place: Callable[[str], np.ndarray],
     nodes: list[SignalNode],
     candidates: list[SignalNode],
-    graph: nx.DiGraph,
+    dependencies: Dependencies,
 ) -> Segment:
     """Expressions of the memories in `nodes`, each with the new values of those before it."""
     first = placed[nodes[0].path].refreshed(nodes[0].name)
@@ -199,10 +199,11 @@ def _segment(
         where = place(names[0])
         asked = getattr(first, "asked", "")
         only_if = int(place(f"{nodes[0].path}.{asked}")[0]) if asked else -1
+        late = dependencies.late(nodes[0].path, first)
         return ExternalSegment(
-            when, nodes[0].path, names, argument, where, block=first.external, only_if=only_if
+            when, nodes[0].path, names, argument, where, block=first.external, only_if=only_if, late=late
         )
-    fresh = _with_new_values(placed, between, nodes, candidates, graph)
+    fresh = _with_new_values(placed, between, nodes, candidates, dependencies.whole)
     values, places = [], []
     parts: dict[tuple[str, str], list[int]] = defaultdict(list)  # components of each memory; none for all
     for node in nodes:

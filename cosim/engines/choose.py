@@ -35,7 +35,7 @@ def _coupled(system: System, settings: RunSettings, coupling: Coupling, context:
     if not system.units:
         raise PlantloopError(
             f"coupling is given, but nothing in '{system.name}' steps itself.",
-            hint="Leave it out, or put a co-simulated FMU in the diagram.",
+            hint="Leave it out, or put a co-simulated FMU in the diagram; a conditional part calls its own.",
         )
     return MasterEngine(system, settings, coupling, context, _alone)
 
@@ -72,7 +72,8 @@ def _in_python(system: System) -> list[str]:
     """Functions that no machine code stands for, each once."""
     calls = zip(system.calls, system.callers, strict=True)
     found = [(path, call.about) for call, path in calls if call.compiled is None]
-    found += [(s.path, s.external.about) for s in system.schedule if s.external is not None]
+    outside = [(s.path, s.external) for s in system.schedule if s.external is not None]
+    found += [(path, block.about) for path, block in outside if block.make is not None]
     return [
         f"block '{path}' calls {about} in Python"
         if about != FUNCTION

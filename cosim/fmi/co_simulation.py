@@ -21,6 +21,7 @@ from cosim.engines.native import bindings
 from cosim.fmi.compiled_calls import void
 from cosim.fmi.compiled_slave import compiled_calls_of
 from cosim.fmi.description import FLOATS, Variable
+from cosim.fmi.event_mode import EventModeSteps
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.component import Component, SavedState
 from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInputs
@@ -51,6 +52,7 @@ class CoSimulationUnit:
         self._inputs = UnitInputs(setup, self._component)
         self._steps = setup.steps(self._component, setup.outputs)
         self._variables = setup.outputs
+        self._smooth = np.repeat([moves(v) for v in setup.outputs], [v.size for v in setup.outputs]) > 0
         self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
         self._given = self._defaults.copy()  # parameters as last set
         self._time: float | None = None
@@ -200,18 +202,35 @@ class CoSimulationUnit:
         return self.outputs()
 
     def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
-        """See `SteppingUnit.step`."""
+        """See `SteppingUnit.step`: events at its end are handled, unless it is visited there."""
         self._inputs.hold(u)
-        self._arrive(t, u)
         if slope.any() or curvature.any():
             self._bend(t, u, slope, curvature)
+        events = self._steps if isinstance(self._steps, EventModeSteps) else None
+        before = 0 if events is None else events.jumps
         try:
             reached = t if self._ended else self._advance(t + h, bool(slope.any() or curvature.any()))
         finally:
             if self._intermediate is not None:
                 self._intermediate.hold()
         self._time = reached
-        return Reached(reached, self._end_message if self._ended else "")
+        jumped = events is not None and (self._meets(events) or events.jumps > before)
+        return Reached(reached, self._end_message if self._ended else "", jumped)
+
+    def _meets(self, events: EventModeSteps) -> bool:
+        """Handle events where it stands, unless it is visited there; returns whether outputs jump."""
+        assert self._time is not None  # initialised before
+        if self._ended or self._inputs.visits or not events.waits(self._time):
+            return False
+        before = self.outputs().copy()
+        self._ended = events.arrive(self._time)
+        return bool((self.outputs() != before)[self._smooth].any())
+
+    def visit(self, u: np.ndarray) -> str:
+        """See `SteppingUnit.visit`."""
+        assert self._time is not None  # initialised before
+        self._arrive(self._time, self._inputs.visited(u))
+        return self._end_message if self._ended else ""
 
     # --- called by compiled code
     def calls(self, table: Any) -> list[Any] | None:
@@ -407,9 +426,10 @@ def driven_co_simulation(
         curves = IntermediateInputs()
         return CoSimulationUnit(curved(curves), curves)
 
+    visited = setup.visited
     return DrivenBlock(
-        tuple(_unit_port(setup, v) for v in setup.ports),
-        tuple(_unit_port(setup, v) for v in setup.outputs),
+        tuple(_unit_port(setup, v, v in visited) for v in setup.ports),
+        tuple(_unit_port(setup, v, bool(visited) and setup.follows_visits(v)) for v in setup.outputs),
         tuple(UnitParameter(v.name, setup.shaped_start(v), setup.unit_of(v)) for v in setup.parameters),
         setup.input_start,
         make,
@@ -424,6 +444,10 @@ def driven_co_simulation(
     )
 
 
-def _unit_port(setup: Setup, v: Variable) -> UnitPort:
-    moves = v.type in FLOATS and v.variability == "continuous"
-    return UnitPort(v.name, v.size, moves, setup.unit_of(v))
+def moves(v: Variable) -> bool:
+    """Whether a variable is a real number that moves between events."""
+    return v.type in FLOATS and v.variability == "continuous"
+
+
+def _unit_port(setup: Setup, v: Variable, visited: bool) -> UnitPort:
+    return UnitPort(v.name, v.size, moves(v), setup.unit_of(v), visited)

@@ -29,6 +29,7 @@ class EventModeSteps:
     def __init__(self, component: AnyComponent, rounds: EventRounds) -> None:
         self._component, self._rounds = component, rounds
         self._announced, self._wanted = math.inf, False
+        self.jumps = 0  # how often continuous states have jumped at events, as the FMU says
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
@@ -60,7 +61,7 @@ class EventModeSteps:
         """See `Steps.step`."""
         c, at_once = self._component, 0
         while not reached(end, t):
-            if (self._wanted or reached(self._next, t)) and self._event(t, None, ()):
+            if self.waits(t) and self._event(t, None, ()):
                 return StepOutcome(t, terminate=True)
             stop = min(end, self._next) if c.interface.variable_step else end
             outcome = c.step(t, stop - t, no_way_back=False)
@@ -74,9 +75,13 @@ class EventModeSteps:
         c.call.time = end
         return StepOutcome(end)
 
+    def waits(self, t: float) -> bool:
+        """Whether anything happens at t [s] without a change or a tick that is triggered."""
+        return self._wanted or reached(self._next, t)
+
     def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
         """See `Steps.arrive`."""
-        if change is not None or triggers or self._wanted or reached(self._next, t):
+        if change is not None or triggers or self.waits(t):
             return self._event(t, change, triggers)
         return False
 
@@ -91,6 +96,7 @@ class EventModeSteps:
 
     def _settled(self, found: DiscreteStates) -> bool:
         self._wanted = False
+        self.jumps += found.values_changed
         self._announced = math.inf if found.next_time is None else found.next_time
         if not found.terminate:
             self._component.enter_step_mode()

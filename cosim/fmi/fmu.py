@@ -44,11 +44,11 @@ class FMU(Block):
 
     Inputs and outputs: those of the FMU that are numbers, under their names; arrays as vectors, row-major.
     Co-simulation: y_k is the output of the FMU after its step to t_k; its inputs are held at u_k from t_k to
-    t_k+1. Direct feedthrough: none. With event mode, discrete inputs are set at t_k in event mode, so that
-    y_k depends on them at once. Scheduled execution: at t_k the inputs are set to u_k, the partitions run
-    whose clocks tick, and then y_k is read. Time-based clocks tick by themselves. A triggered input clock is
-    an input port: it ticks when its number, rounded, rises. An output clock is an output port that counts
-    its ticks.
+    t_k+1. Direct feedthrough: none. With event mode, events at t_k show in y_k, and discrete inputs are set
+    at t_k in event mode, so that y_k depends on them at once. Scheduled execution: at t_k the inputs are set
+    to u_k, the partitions run whose clocks tick, and then y_k is read. Time-based clocks tick by themselves.
+    A triggered input clock is an input port: it ticks when its number, rounded, rises. An output clock is an
+    output port that counts its ticks.
 
     path : the .fmu file. Naming it is consent: it is native code and runs with your rights
     kind : "cs" co-simulation, "me" model exchange, "se" scheduled execution; None: the first of
@@ -382,9 +382,9 @@ class FMU(Block):
         return driven_co_simulation(setup, sample, self.offset, curved, self.drawn_fields)
 
     def uncoupled(self) -> Block:
-        """The same with sampled outputs and held inputs; with event mode it feeds through where it ticks."""
+        """The same with sampled outputs and held inputs."""
         setup = self._setup
-        if self.interface.kind != "cs" or setup.ticks:
+        if self.interface.kind != "cs":
             return self
         given = (setup, self._communication_step, self.offset, None, self.drawn_fields)
         return replace(driven_co_simulation(*given), sampled=True)

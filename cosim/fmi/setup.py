@@ -59,6 +59,18 @@ class Setup:
         return not self.ticks or continuous(v)
 
     @property
+    def visited(self) -> tuple[Variable, ...]:
+        """Input ports that are set in event mode, where a co-simulation master visits it."""
+        return tuple(v for v in self.ports if v.clock is not None or not self.held(v))
+
+    def follows_visits(self, v: Variable) -> bool:
+        """Whether an output depends at once on inputs that are set in event mode, or on ticks of clocks."""
+        if v.clock is not None or v.clocks or v.causality != "output":
+            return True
+        on = self.description.dependencies(v.name)
+        return on is None or not {u.name for u in self.visited}.isdisjoint(on)
+
+    @property
     def intervals(self) -> dict[str, Fraction]:
         """Intervals of clocks that the user chose [s], by name."""
         clocks = {v.name for v in self.description.clocks}

@@ -110,6 +110,10 @@ class RunningUnit:
     def _stopped(self) -> bool:
         return bool(self._sim.snapshot_of_start().stopped)
 
+    def visit(self, u: np.ndarray) -> str:
+        """See `SteppingUnit.visit`: its inputs are given over steps only."""
+        return ""
+
     def outputs(self) -> np.ndarray:
         """See `SteppingUnit.outputs`."""
         return np.concatenate([np.zeros(0), *(np.ravel(self._sim.value(name)) for name in self._outputs)])

@@ -31,6 +31,8 @@ class UnitInputs:
         self._all = component.setter(inputs)
         self._held, self._held_at = component.setter(held), places(ports, held)
         self._free, self._free_at = component.setter(free), places(ports, free)
+        self._visited_at = places(ports, setup.visited)
+        self.visits = bool(len(self._visited_at))
         self._each = {v.name: (component.setter([v]), places(ports, [v])) for v in self._clocked}
         self._last, self._levels = np.zeros(0), np.zeros(len(setup.triggers))
 
@@ -38,6 +40,12 @@ class UnitInputs:
         """Set all numbers, before and during initialisation."""
         self._all.write(u[: self._numbers])
         self._last = u.copy()
+
+    def visited(self, u: np.ndarray) -> np.ndarray:
+        """All inputs as they were set last, with new values of those that are set in event mode, (nv,)."""
+        found = self._last.copy()
+        found[self._visited_at] = u
+        return found
 
     def hold(self, u: np.ndarray) -> None:
         """Set the inputs that are held over the next step."""

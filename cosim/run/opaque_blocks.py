@@ -36,7 +36,7 @@ class Instances:
         self._makes: dict[str, Callable[[], Any]] = {}
         self._paths: dict[str, str] = {}
         for s in system.schedule if ticked else ():
-            if s.external is not None:
+            if s.external is not None and s.external.make is not None:
                 self._makes[s.names[0]], self._paths[s.names[0]] = s.external.make, s.path
         shared: dict[Callable[[], Any], str] = {}
         self._of_call: dict[str, list[LiveCall]] = {}
@@ -135,7 +135,8 @@ class Instances:
     # --- calls ------------------------------------------------------------------------------------
     def call(self, segment: Segment, t: float, u: np.ndarray) -> Any:
         """Outputs of the block of an external segment at t [s] and input u (n,)."""
-        name = segment.names[0]
+        unit = segment.external is not None and segment.external.make is None
+        name = segment.path if unit else segment.names[0]
         if self._closed:
             raise PlantloopError(
                 f"block '{segment.path}' is called after the simulation was closed.",

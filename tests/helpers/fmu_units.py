@@ -237,6 +237,30 @@ def _counter() -> Unit:
     )  # fmt: skip
 
 
+def _metronome() -> Unit:
+    return Unit(
+        (
+            Var("count", "Int32", "output", "discrete", 0, "exact"), Var("phase", causality="output"),
+            Var("most", "Int32", "parameter", "tunable", 100), *_parameters(period=0.2),
+        ),
+        versions=("3.0",), kinds=("cs",), event_mode=True, directional=False, step=0.1,
+    )  # fmt: skip
+
+
+def _thrown() -> Unit:
+    exact = {"causality": "output", "initial": "exact"}
+    return Unit(
+        (
+            Var("push", causality="input", variability="discrete", start=0.0),
+            Var("h", start=0.0, **exact), Var("v", start=1.0, **exact),
+            Var("landed", "Int32", "output", "discrete", 0, "exact"),
+            Var("pushed", variability="discrete", start=0.0, initial="exact"),
+            Var("most", "Int32", "parameter", "tunable", 100), *_parameters(g=2.0, e=0.5),
+        ),
+        versions=("3.0",), kinds=("cs",), event_mode=True, directional=False, step=0.25,
+    )  # fmt: skip
+
+
 def _clock(name: str, kind: str, causality: str = "input", **ticks: object) -> Var:
     return Var(name, "Clock", causality, ticks={"intervalVariability": kind, **ticks})
 
@@ -323,6 +347,8 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     "partial": _partial,
     "background": lambda: replace(_partial(), source="partial", background=True),
     "counter": _counter,
+    "metronome": _metronome,
+    "thrown": _thrown,
     "clockwork": _clockwork,
     "partitions": _partitions,
 }

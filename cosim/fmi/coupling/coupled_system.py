@@ -13,6 +13,7 @@ from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import Ticked
 from blocks.errors import PlantloopError, near_miss
 from cosim.fmi.coupling.coupling import Coupling
+from cosim.segments import ExternalSegment
 from cosim.slots import MemorySlot
 from cosim.system import System, pick
 from cosim.system_parts import CoupledUnit
@@ -83,21 +84,23 @@ class CoupledSystem:
         )
         parameters = [self.system.parameters[f"{path}.{q.name}"].index for q in unit.block.parameters]
         takes = [np.full(p.size, p.continuous) for p in unit.block.inputs]
-        gives = [np.full(p.size, p.continuous) for p in unit.block.outputs]
         no = np.zeros(0, bool)
         return UnitPlaces(
             path, unit.block, inputs, y, slope, curvature, int(since[0]) if len(since) else -1,
             np.concatenate([np.zeros(0, int), *parameters]),
-            np.concatenate([no, *takes]) & self._smooth[inputs], np.concatenate([no, *gives]),
+            np.concatenate([no, *takes]) & self._smooth[inputs], unit.block.smooth_outputs,
             self.reads[inputs, OURS],
         )  # fmt: skip
 
     def _find_smooth(self) -> np.ndarray:
-        """Inputs that do not feed any sampled block of ours, so that they may be extrapolated."""
+        """Inputs that no sampled block of ours feeds, and no held output of a unit: may be extrapolated."""
         s = self.system
-        ticked = [slot.index for slot in s.held.values() if _ticked(slot)]
-        stairs = np.concatenate([np.zeros(0, int), *ticked])
-        return ~_depends(self.inputs, pick(s.h, stairs))
+        of_units = {f"{u.path}.y": u.block for u in s.units}
+        stairs = [np.zeros(0, int)]
+        stairs += [slot.index for name, slot in s.held.items() if _ticked(slot) and name not in of_units]
+        for name, block in of_units.items():
+            stairs.append(s.held[name].index[~block.smooth_outputs])
+        return ~_depends(self.inputs, pick(s.h, np.concatenate(stairs)))
 
     # --- who depends on whom ----------------------------------------------------------------------
     def _find_reads(self) -> np.ndarray:
@@ -218,8 +221,15 @@ class CoupledSystem:
     def shown_order(self) -> str:
         """The order in words, with the cut connections."""
         names = [f"'{self.units[n].path}'" if n != OURS else "our own blocks" for n in self.order]
+        late = [
+            f"{s.path}.{name}"
+            for s in self.system.schedule
+            if isinstance(s, ExternalSegment)
+            for name in s.late
+        ]
         text = " -> ".join(names)
-        return f"{text}; old values at {', '.join(self.cut)}" if self.cut else text
+        text += f"; old values at {', '.join(self.cut)}" if self.cut else ""
+        return f"{text}; old values of {', '.join(late)} at ticks (a loop)" if late else text
 
 
 def _missing(graph: nx.DiGraph, n: int) -> set[int]:

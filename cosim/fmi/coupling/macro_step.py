@@ -59,7 +59,8 @@ class MacroStep:
         if ended is not None:
             return self.end(ended.ended)
         self._arrive(t1, arriving, assumed, events, jumps)
-        return ""
+        ends = next((runs[k].standing.ended for k in arriving if runs[k].standing.ended), "")  # in a visit
+        return self.end(ends) if ends else ""
 
     def _jumps(self) -> int:
         """The number of jumps of our own blocks so far: at events, and at listed, known instants."""
@@ -110,7 +111,11 @@ class MacroStep:
             outputs = through(runs[k].standing.y, self.order, units[k].smooth_outputs)
             self.exchange.write(k, outputs)
         self.engine.arrive()
-        u, jumped = self.exchange.inputs(t1), self._jumps() > jumps
+        visited = [k for k in arriving if units[k].block.visits]
+        for k in visited:
+            self.exchange.write(k, through(runs[k].standing.y, self.order, units[k].smooth_outputs))
+        jumped = self._jumps() > jumps or any(runs[k].jumped for k in arriving)
+        u = self.exchange.inputs(t1)
         for k in arriving:
             runs[k].standing = runs[k].standing.given(u[units[k].inputs], jumped)
         self.log.macro_steps += 1

@@ -14,6 +14,7 @@ from blocks.errors import naming_block
 from cosim.fmi.coupling.curves import Curve, Sample
 
 KEPT = 3  # samples needed by a quadratic
+THERE = 1e-9  # relative; a unit this near an instant stands there
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,17 @@ class UnitStanding:
 
     def arrived(self, reached: Reached, y: np.ndarray) -> UnitStanding:
         """The standing after a step."""
-        newest = ((reached.time, y), *self.y)[:KEPT]
+        newest = ((reached.time, y), *(() if reached.jumped else self.y))[:KEPT]
         return replace(self, points=self.points + 1, time=reached.time, y=newest, ended=reached.ended)
 
     def given(self, u: np.ndarray, jumped: bool = False) -> UnitStanding:
         """The standing with sampled inputs; after a jump their past is dropped."""
         older = () if jumped else tuple(s for s in self.u if s[0] < self.time)
         return replace(self, u=((self.time, u), *older)[:KEPT])
+
+    def visited(self, y: np.ndarray, jumped: bool, ended: str) -> UnitStanding:
+        """The standing after a visit; the past of outputs is dropped where a continuous one has `jumped`."""
+        return replace(self, y=((self.time, y), *(() if jumped else self.y[1:])), ended=ended)
 
     def forgetful(self) -> UnitStanding:
         """Without a past of its outputs: extrapolation starts afresh."""
@@ -52,6 +57,8 @@ class UnitRun:
         self.block, self.path, self.unit = block, path, block.make()
         self.standing = UnitStanding()
         self.parameters = np.zeros(0)  # parameters as last given
+        self.jumped = False  # did its outputs jump in its newest step, or the visit behind it?
+        self._smooth = block.smooth_outputs
 
     def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
         """Enter initialisation at t [s]."""
@@ -95,10 +102,22 @@ class UnitRun:
         with naming_block(self.path):
             reached = self.unit.step(now, t - now, value, slope, curvature)
             y = self.unit.outputs().copy()
-        self.standing = self.standing.arrived(reached, y)
+        self.standing, self.jumped = self.standing.arrived(reached, y), reached.jumped
         return y
 
     # --- an `Instance` of a run -------------------------------------------------------------------
+    def call(self, t: float, u: np.ndarray) -> np.ndarray:
+        """Visit it in the tick at t [s], unless the run ends before it got there; see `Instance.call`."""
+        before = self.standing.y[0][1]
+        if abs(t - self.standing.time) > THERE * max(1.0, abs(t)):
+            return before
+        ended = self.unit.visit(u)
+        y = self.unit.outputs().copy()
+        jumped = bool((y != before)[self._smooth].any())
+        self.jumped |= jumped
+        self.standing = self.standing.visited(y, jumped, ended)
+        return y
+
     def save(self) -> bytes:
         """See `Instance.save`."""
         s = self.standing

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from blocks import Clock, Constant, Step
-from cosim import FMU, Diagram, Simulation, simulate
+from cosim import FMU, Coupling, Diagram, Simulation, simulate
 from cosim.fmi.fmi_errors import FMUError
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -74,6 +74,18 @@ def test_every_kind_of_clock_ticks_at_its_instants(kind: str, engine: str) -> No
     d = clockwork(kind)
     check_end(simulate(d, until=1.0, engine=engine))
     check_end(simulate(d, until=1.0, engine=engine))  # a second run
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("coupling", ["jacobi", Coupling(order="gauss-seidel", iterate=True)], ids=str)
+def test_clocks_of_a_coupled_unit(coupling: object, engine: str) -> None:
+    """Triggered clocks and clocked inputs pass at the instant, as without a coupling."""
+    d = clockwork("cs")
+    alone = simulate(d, until=1.0, log_every=0.05)
+    r = simulate(d, until=1.0, log_every=0.05, coupling=coupling, engine=engine)
+    check_end(r)
+    for name in ("n_press", "total", "alarm", "sum", "twice_w"):
+        assert r[f"unit.{name}"].ravel().tolist() == alone[f"unit.{name}"].ravel().tolist(), name
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from blocks import Constant, Gain, Integrator, PlantloopError
-from blocks.contract.memories import DeliveredOutput, Memory
+from blocks.contract.memories import Memory
+from blocks.contract.unit_memories import DeliveredOutput, VisitedOutput
 from cosim import Simulation
 from cosim.slots import LoopSlot, MemorySlot, TickSlot
 from tests.helpers.everything import Counter, digest, everything, simulation
@@ -29,7 +30,7 @@ def test_every_kind_of_state_is_in_play():
     system = everything().system(solve_loops=True)
     slots = [slot for places in (system.states, system.held, system.solved) for slot in places.values()]
     stored = {kind for kind in kinds_of(Memory) if kind.vector}  # a slope is none
-    stored -= {DeliveredOutput}  # a co-simulation master writes it: tests/cosim/fmi/coupling
+    stored -= {DeliveredOutput, VisitedOutput}  # a co-simulation master writes them: tests/cosim/fmi/coupling
     assert stored <= {type(slot.memory) for slot in slots if isinstance(slot, MemorySlot)}
     assert {type(slot) for slot in slots} == {MemorySlot, TickSlot, LoopSlot}
     cut = [sought.name for sought in system.loops if not sought.equation]
