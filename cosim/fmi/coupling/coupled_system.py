@@ -30,6 +30,7 @@ class UnitPlaces:
         outputs y alone; parameters : in p
     smooth_inputs, smooth_outputs : (n,) bool    may be extrapolated
     late_inputs : (n,) bool    follow states of our own
+    visited_inputs : (n,) bool    are given in visits at its points, not over steps
     """
 
     path: str
@@ -43,6 +44,7 @@ class UnitPlaces:
     smooth_inputs: np.ndarray
     smooth_outputs: np.ndarray
     late_inputs: np.ndarray
+    visited_inputs: np.ndarray
 
     def input_names(self) -> list[str]:
         """Names of the scalars of its inputs."""
@@ -84,12 +86,13 @@ class CoupledSystem:
         )
         parameters = [self.system.parameters[f"{path}.{q.name}"].index for q in unit.block.parameters]
         takes = [np.full(p.size, p.continuous) for p in unit.block.inputs]
+        visited = [np.full(p.size, p.visited) for p in unit.block.inputs]
         no = np.zeros(0, bool)
         return UnitPlaces(
             path, unit.block, inputs, y, slope, curvature, int(since[0]) if len(since) else -1,
             np.concatenate([np.zeros(0, int), *parameters]),
             np.concatenate([no, *takes]) & self._smooth[inputs], unit.block.smooth_outputs,
-            self.reads[inputs, OURS],
+            self.reads[inputs, OURS], np.concatenate([no, *visited]),
         )  # fmt: skip
 
     def _find_smooth(self) -> np.ndarray:
@@ -143,14 +146,16 @@ class CoupledSystem:
         return bool(c.iterate) or any(k in self._ours_reads() for k in before)
 
     def graph(self) -> nx.DiGraph:
-        """Units by number and OURS; each edge leads to a reader, with the inputs it passes through."""
+        """Units by number and OURS; each edge leads to a reader, with the inputs it passes over a step."""
         graph = nx.DiGraph()
         graph.add_nodes_from(range(len(self.units)))
         if self.system.x.numel():
             graph.add_node(OURS)
+        visited = np.concatenate([np.zeros(0, bool), *(unit.visited_inputs for unit in self.units)])
         for k, unit in enumerate(self.units):
             for other in [*range(len(self.units)), *([OURS] if self.system.x.numel() else [])]:
-                taken = [i for i in range(unit.inputs.start, unit.inputs.stop) if self.reads[i, other]]
+                mine = range(unit.inputs.start, unit.inputs.stop)
+                taken = [i for i in mine if self.reads[i, other] and not visited[i]]
                 if taken and other != k:
                     graph.add_edge(other, k, inputs=frozenset(taken))
         for k, read in self._ours_reads().items():

@@ -105,7 +105,8 @@ class MacroStep:
             self.exchange.write(k, Curve.held(t1, runs[k].standing.y[0][1]))
         delivered = self.exchange.inputs(t1)
         for k in arriving:
-            self.log.add(k, t1, assumed[k], delivered[units[k].inputs])
+            met = delivered[units[k].inputs]
+            self.log.add(k, t1, np.where(units[k].visited_inputs, met, assumed[k]), met)
             if self.engine.counters.events > events:
                 runs[k].standing = runs[k].standing.forgetful()
             outputs = through(runs[k].standing.y, self.order, units[k].smooth_outputs)

@@ -22,6 +22,7 @@ from blocks import (
     Step,
     UnitDelay,
 )
+from blocks.contract.declared import PortHold
 from cosim import FMU, Coupling, Diagram, Enabled, Simulation, export_fmu, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -58,6 +59,14 @@ class Seen(Block):
 
 
 @dataclass(frozen=True)
+class Line(Block):
+    """y = u, through a port that extrapolates what is sampled."""
+
+    def define(self, b: Equations) -> None:
+        b.output("y", b.input("u", size=1, hold=PortHold(hold_order=1)))
+
+
+@dataclass(frozen=True)
 class Ball(Block):
     """h'' = -g from 1 m; it bounces with 0.7 of its speed."""
 
@@ -89,7 +98,9 @@ def test_an_event_at_a_communication_point_shows_there(fmu, coupling, engine):
 
 
 @pytest.mark.parametrize("coupling", [None, "jacobi"])
-@pytest.mark.parametrize("how", [{"importer": "fmpy"}, {"isolate": True}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{"importer": "fmpy"}, pytest.param({"isolate": True}, marks=pytest.mark.slow)], ids=str
+)
 def test_whoever_calls_it(fmu, coupling, how):
     d = Diagram("called")
     d.add("one", FMU(fmu("metronome"), sample=0.1, event_mode=True, **how))
@@ -222,6 +233,28 @@ def test_a_jump_is_no_slope(fmu, unit):
     np.testing.assert_allclose(np.diff(r["area.y"].ravel()), [line, after * step, later], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("unit", "name", "values"),
+    [
+        ("thrown", "v", [1.0, 0.5, 0.0, -0.5, 0.5, 0.0]),
+        ("metronome", "phase", [0.0, 0.25, 0.5, 0.75, 0.0, 0.25]),
+    ],
+)
+def test_another_unit_does_not_extrapolate_a_jump(fmu, unit, name, values):
+    """Inputs assumed over steps of 0.25 s: held over the first one and the one behind the jump at 1 s."""
+    d = Diagram("jump")
+    d.add("unit", FMU(fmu(unit), sample=0.25, event_mode=True))
+    if unit == "thrown":
+        d.ground("unit.push")
+    d.add("lag", FMU(fmu("lag"), kind="cs", sample=0.25))
+    d.connect(f"unit.{name}", "lag.u")
+    period = {"unit.period": 1.0} if unit == "metronome" else None
+    r = simulate(d, 1.5, coupling=Coupling(extrapolation=1), parameters=period)
+    line = [values[0], *(2 * b - a for a, b in itertools.pairwise(values))]
+    line[4] = values[4]
+    np.testing.assert_allclose(r.coupling["lag.u"].assumed, line, atol=1e-12)
+
+
 def test_a_jump_inside_a_step_is_no_slope(tmp_path):
     """A ball that we export falls from 1 m and bounces at sqrt(2/g): its speed is held, then a line again."""
     unit = export_fmu(Ball(), tmp_path / "ball.fmu", kinds=["cs"], version="3.0", outputs=["v"])
@@ -252,6 +285,8 @@ def test_an_event_at_a_communication_point_ends_the_run(fmu, coupling, engine):
         assert "terminateSimulation" in r.message and r.time[-1] == pytest.approx(end)
         assert r["sum.y"][-1, 0] == pytest.approx(end)
         assert r[f"unit.{'landed' if unit == 'thrown' else 'count'}"][-1, 0] == next(iter(most.values()))
+        r = simulate(d, end, engine=engine, coupling=coupling, parameters=most)  # where the run ends anyway
+        assert "terminateSimulation" in r.message
 
 
 @pytest.mark.parametrize(("order", "last"), [("jacobi", 4.0), ("gauss-seidel", 2.0)])
@@ -295,6 +330,51 @@ def test_a_loop_at_a_tick_passes_once(fmu, engine):
         one = k + two
         found.append((one, two))
     assert list(zip(r["one.sum"].ravel(), r["two.sum"].ravel(), strict=True)) == found
+
+
+def test_a_loop_of_units_that_never_meet(fmu):
+    """One at 0, 0.2, ... and the other at 0.1, 0.3, ...: each sees what the other has said last."""
+    d = Diagram("ring")
+    for name, offset in (("one", 0), ("two", 0.1)):
+        d.add(name, FMU(fmu("counter"), sample=0.2, offset=offset, event_mode=True, start={"period": 0.5}))
+    d.connect("one.sum", "two.u")
+    d.connect("two.sum", "one.u")
+    r = simulate(d, 1.0, log_every=0.1, coupling="jacobi")
+    sums = [0.0, 0.0]
+    for k, t in enumerate(r.time):
+        sums[k % 2] = passed(t, 0.5) + sums[1 - k % 2]
+        assert [r["one.sum"][k, 0], r["two.sum"][k, 0]] == sums, t
+    assert "old values" not in str(r.coupling) and r.coupling["one.u"].worst == 0.0
+
+
+def test_what_follows_inputs_at_once(fmu, tmp_path):
+    """What the description says does not; what it says nothing of does, and all that belongs to a clock."""
+
+    def visited(path, **how):
+        block = FMU(path, kind="cs", sample=0.1, event_mode=True, **how).driven()
+        return {port.name for port in block.outputs if port.visited}, {
+            p.name for p in block.inputs if p.visited
+        }
+
+    assert visited(fmu("counter")) == ({"sum"}, {"u"})
+    assert visited(fmu("thrown")) == (set(), {"push"})
+    assert visited(fmu("metronome")) == (set(), set())
+    silent = build_fmu("counter", tmp_path, version="3.0", depends={"count": None})
+    assert visited(silent) == ({"sum", "count"}, {"u"})
+    outputs, inputs = visited(fmu("clockwork"))
+    assert inputs == {"u", "w", "press"}
+    assert {"x"}.isdisjoint(outputs) and {"sum", "twice_w", "n_press", "rung", "alarm"} <= outputs
+
+
+@pytest.mark.parametrize(("coupling", "between"), [("jacobi", 1.0), (None, 1.5)])
+def test_a_port_that_extrapolates_holds_what_a_coupling_delivers(fmu, coupling, between):
+    """A count that goes up at each point: without a coupling it is a sampled signal, here at 0.15 s."""
+    d = Diagram("port")
+    d.add("unit", FMU(fmu("counter"), sample=0.1, event_mode=True, start={"period": 0.1}))
+    d.ground("unit.u")
+    d.connect("unit.count", d.add("line", Line())["u"])
+    r = simulate(d, 0.2, log_at=[0.15, 0.2], coupling=coupling)
+    np.testing.assert_allclose(r["line.y"].ravel(), [between, 2.0], atol=1e-12)
 
 
 def test_a_sampled_block_in_a_loop(fmu):
