@@ -298,11 +298,13 @@ class Equations(SolvingEquations):
         make: Callable[[], Any] | None = None,
         about: str = FUNCTION,
         compiled: Callable[[Any], Any] | None = None,
+        by_time: Callable[..., Any] | None = None,
     ) -> Array:
         """A pure Python function inside continuous equations: y = function(t, u), (size,).
 
         It is called at every evaluation, also with trial values, so it must not keep anything between calls.
-        ``jacobian(t, u)`` gives dy/du, (size, n); without it CasADi takes central differences.
+        ``jacobian(t, u)`` gives dy/du, (size, n); without it CasADi takes central differences. Beside it
+        ``by_time(t, u)`` gives dy/dt, (size,), which is differenced otherwise, with calls at t -+ 1e-6 s.
         ``hessian(t, u)`` gives d2y/du2, (size, n, n), of a function that does not use t. Compiled code calls
         it as well.
 
@@ -314,9 +316,10 @@ class Equations(SolvingEquations):
         u = column(argument)
         if not callable(function):
             raise BlockError(f"function of '{name_of(name, 'an opaque function')}' is {shown(function)}.")
-        functions_of(name, jacobian=jacobian, hessian=hessian, make=make, compiled=compiled)
+        functions_of(name, jacobian=jacobian, hessian=hessian, make=make, compiled=compiled, by_time=by_time)
         width, about = count_of(size, name), text_of(about, f"about of '{name}'")
-        call = PythonCall(name, function, int(u.numel()), width, jacobian, hessian, make, about, compiled)
+        n = int(u.numel())
+        call = PythonCall(name, function, n, width, jacobian, hessian, make, about, compiled, by_time)
         self._calls.append(call)
         (value,) = call.call([self._time, u], False, True)
         return as_array(value)

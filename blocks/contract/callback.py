@@ -16,6 +16,7 @@ from blocks.errors import KeepsError, PlantloopError
 
 FUNCTION = "the Python function"  # what messages call one that nobody has named
 
+Buffer = memoryview | None  # numbers in CasADi's memory; None for zeros, and for what nobody needs
 Call = Callable[..., Any]  # (t, u), behind what `make` made where a call has that
 
 
@@ -26,6 +27,7 @@ class PythonCall(ca.Callback):
     d2y/du2 as (size, n, n), of a function that does not look at t. With `make` all three are called with what
     it made first, ``function(instance, t, u)``: a run has an instance of its own, shared by calls of one
     `make`. Nothing in here changes: what does is in the `LiveCall` of a run. Messages call it `about`.
+    `by_time` gives dy/dt, (size,), of a function that may not be called before and after t alike.
 
     ``compiled(instance)`` gives what compiled code may call in the place of the function, as a structure of
     the native engine's runtime, or None.
@@ -42,10 +44,11 @@ class PythonCall(ca.Callback):
         make: Callable[[], Any] | None = None,
         about: str = FUNCTION,
         compiled: Callable[[Any], Any] | None = None,
+        by_time: Call | None = None,
     ) -> None:
         ca.Callback.__init__(self)
         self.function, self.n, self.size, self.given, self.about = function, n, size, jacobian, about
-        self.second, self.make, self.compiled = hessian, make, compiled
+        self.second, self.make, self.compiled, self.by_time = hessian, make, compiled, by_time
         self._derivatives: list[Any] = []
         differenced: dict[str, Any] = {"enable_fd": True, "fd_method": "central"}
         self.construct(f"opaque_{name}", {} if jacobian else differenced)
@@ -66,10 +69,17 @@ class PythonCall(ca.Callback):
         """CasADi asks for the shape of y."""
         return ca.Sparsity.dense(self.size, 1)
 
-    def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
-        """CasADi asks for values."""
-        t, u = float(arguments[0]), np.array(arguments[1], dtype=float).ravel()
-        return [ca.DM(_live(self).value(t, u))]
+    def has_eval_buffer(self) -> bool:
+        """CasADi asks whether `eval_buffer` may be called."""
+        return True
+
+    def eval_buffer(self, arguments: Sequence[Buffer], results: Sequence[Buffer]) -> int:
+        """CasADi asks for values, in its own memory."""
+        t, u = (_read(buffer, size) for buffer, size in zip(arguments, (1, self.n), strict=True))
+        y = _live(self).value(float(t[0]), u)
+        if results[0] is not None:
+            np.frombuffer(results[0])[:] = y
+        return 0
 
     def has_jacobian(self) -> bool:
         """CasADi asks whether `get_jacobian` may be called."""
@@ -107,13 +117,18 @@ class LiveCall:
         self._failures.pop("value", None)
         return self._called(self.call.function, t, u, self._shape, "value")
 
-    def slopes(self, t: float, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """dy/dt (size,), differenced, and dy/du (size, n)."""
-        self._failures.pop("slopes", None)
+    def slope_by_time(self, t: float, u: np.ndarray) -> np.ndarray:
+        """dy/dt (size,), differenced where it is not given."""
+        if self.call.by_time is not None:
+            return self._called(self.call.by_time, t, u, self._shape, "slopes")
         h = 1e-6 * max(1.0, abs(t))
         late, early = (self._called(self.call.function, t + s * h, u, self._shape, "slopes") for s in (1, -1))
-        shape = (self.call.size, self.call.n)
-        return (late - early) / (2 * h), self._called(self.call.given, t, u, shape, "slopes")
+        return np.asarray((late - early) / (2 * h))
+
+    def slopes(self, t: float, u: np.ndarray) -> np.ndarray:
+        """dy/du (size, n)."""
+        self._failures.pop("slopes", None)
+        return self._called(self.call.given, t, u, (self.call.size, self.call.n), "slopes")
 
     def curvature(self, t: float, u: np.ndarray) -> np.ndarray:
         """d2y/du2 (size, n, n)."""
@@ -232,6 +247,11 @@ def close_all(instances: Iterable[Any]) -> None:
             instance.close()
 
 
+def _read(buffer: Buffer, size: int) -> np.ndarray:
+    """A copy of numbers in CasADi's memory, (size,): it passes nothing for zeros."""
+    return np.zeros(size) if buffer is None else np.frombuffer(buffer).copy()
+
+
 def _live(call: PythonCall) -> LiveCall:
     """The call in the present run; outside all runs one that starts anew each time."""
     calls = getattr(_now, "calls", None)
@@ -263,9 +283,18 @@ class _Jacobian(ca.Callback):
     def get_sparsity_out(self, i: int) -> ca.Sparsity:
         return ca.Sparsity.dense(self.call_of.size, (1, self.call_of.n)[i])
 
-    def eval(self, arguments: Sequence[ca.DM]) -> list[ca.DM]:
-        t, u = float(arguments[0]), np.array(arguments[1], dtype=float).ravel()
-        return [ca.DM(slope) for slope in _live(self.call_of).slopes(t, u)]
+    def has_eval_buffer(self) -> bool:
+        return True
+
+    def eval_buffer(self, arguments: Sequence[Buffer], results: Sequence[Buffer]) -> int:
+        t, u = (_read(buffer, size) for buffer, size in zip(arguments, (1, self.call_of.n), strict=False))
+        by_time, by_u = results
+        live, now = _live(self.call_of), float(t[0])
+        if by_u is not None:
+            np.frombuffer(by_u)[:] = live.slopes(now, u).ravel(order="F")
+        if by_time is not None:
+            np.frombuffer(by_time)[:] = live.slope_by_time(now, u)
+        return 0
 
     def has_jacobian(self) -> bool:
         return self.call_of.second is not None

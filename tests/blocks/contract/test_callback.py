@@ -46,3 +46,24 @@ def test_second_derivatives_along_a_motion(given, error):
     found = ca.Function("found", [x, v, a, ca.SX(b.time)], [opaque])(*at, 0.0)
     known = ca.Function("known", [x, v, a], [plain])(*at)
     assert np.array(found).ravel() == pytest.approx(np.array(known).ravel(), abs=error)
+
+
+def test_a_derivative_by_time_that_is_given():
+    """Nothing is called at another time then; d(t u1)/dt = u1, and zeros that CasADi passes by are zeros."""
+    asked = []
+
+    def f(t, u):
+        asked.append(t)
+        return [t * u[0], u[1]]
+
+    b = Equations({})
+    x = ca.SX(b.continuous("x", [0.0, 0.0]))
+    slope = lambda t, u: [[t, 0.0], [0.0, 1.0]]
+    y = ca.SX(b.opaque("f", f, x, 2, slope, by_time=lambda t, u: [u[0], 0.0]))
+    t = ca.SX(b.time)
+    derivatives = ca.Function("slopes", [t, x], [y, ca.jacobian(y, t), ca.jacobian(y, x)])
+    found = [np.array(value) for value in derivatives(0.5, [3.0, -2.0])]
+    assert found[0].ravel().tolist() == [1.5, -2.0] and found[1].ravel().tolist() == [3.0, 0.0]
+    assert found[2].tolist() == [[0.5, 0.0], [0.0, 1.0]] and set(asked) == {0.5}
+    (at_zeros,) = ca.Function("y", [t, x], [y]).call([ca.DM(1, 1), ca.DM(2, 1)])
+    assert np.array(at_zeros).ravel().tolist() == [0.0, 0.0]
