@@ -75,12 +75,14 @@ class CompiledUnit:
         self.unit.in_event, t.in_event = self.unit.in_event or bool(t.in_event), 0
         self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
         self.unit.terminated = self.unit.terminated or bool(t.terminated)
+        self.unit.stands_from, self.unit.next = float(t.stands_from), float(t.next)
 
     def resume(self) -> None:
         """Resume after calls of the FMU from Python."""
         t, unit = self.table, self.unit
         t.ready = unit.begun and not unit.terminated
         t.asked, t.terminated = unit.steps_asked, unit.terminated
+        t.stands_from, t.next = unit.stands_from, unit.next
         self._p[: unit.ports.np] = unit.given
 
     def function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable] = ()) -> Any:

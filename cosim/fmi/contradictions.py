@@ -1,4 +1,4 @@
-"""Contradictions in a model description that its schema allows."""
+"""Contradictions in a model description that its schema allows, and with the binary."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from cosim.fmi.description import FLOATS, FMUDescription, Variable
+from cosim.fmi.fmi_errors import FMUCallError
+from cosim.fmi.interface.any_component import AnyComponent
 
 
 def wrong_indices(root: Any) -> list[str]:
@@ -130,4 +132,22 @@ def _unpaired_kinds(root: Any) -> Iterator[str]:
             yield f"{entry.tag} (line {entry.sourceline}) has {count} dependenciesKind for {on} dependencies"
 
 
-__all__ = ["contradictions", "no_states", "odd_elements", "wrong_indices"]
+def check_counts(component: AnyComponent, nx: int, nz: int) -> None:
+    """Check that the binary has as many states and indicators as the description.
+
+    Raises
+    ------
+    FMUCallError      it has others
+    """
+    said = component.counts()
+    for mine, theirs, what in zip((nx, nz), said or (nx, nz), ("states", "event indicators"), strict=True):
+        if mine != theirs:
+            file = component.description.file
+            raise FMUCallError(
+                f"FMU '{file}': its description has {mine} {what}, its binary {theirs}.",
+                path=file,
+                hint="Its ModelStructure is wrong: ask its maker.",
+            )
+
+
+__all__ = ["check_counts", "contradictions", "no_states", "odd_elements", "wrong_indices"]

@@ -5,6 +5,7 @@ For comparison, and where FMPy knows a platform better; one call costs some 5 us
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.binding import ffi
+from cosim.fmi.interface.caller import DISCARD, ERROR, FATAL
 from cosim.fmi.interface.dialect import DO_STEP_STATUS, LAST_SUCCESSFUL_TIME, PENDING, TERMINATED, awaited
 from cosim.fmi.interface.exchange import EXACT, grouped
 from cosim.fmi.interface.log_lines import LogLines
@@ -22,7 +24,6 @@ from cosim.fmi.values import check_items
 
 OLD_WORDS = {"Float64": "Real", "Int32": "Integer", "Enumeration": "Integer"}
 NEW_WORDS = {"Enumeration": "Int64"}
-DISCARD = 2
 MOST = 100
 
 
@@ -51,7 +52,8 @@ class FMPyComponent:
         self.description, self.interface, self.name = description, interface, name
         self._unpacked, self.call = unpacked, FMPyPlace()
         self.log = LogLines(name, description.major)
-        self.closed = False
+        self.closed = self._failing = self._dead = False
+        self._saved: dict[int, Any] = {}  # states in the memory of the FMU, which are freed before it
         self._new = description.major == 3
         cs, given = interface.kind == "cs", self._given(unpacked)
         more = {"eventModeUsed": event_mode} if cs and self._new else {}
@@ -101,6 +103,7 @@ class FMPyComponent:
 
     def _failed(self, method: str, why: str, status: int | None) -> FMUCallError:
         where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
+        self._failing, self._dead = self._failing or status == ERROR, self._dead or status == FATAL
         return FMUCallError(
             f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
             f"{why}. {self.log.shown()}",
@@ -112,8 +115,11 @@ class FMPyComponent:
     def close(self) -> None:
         """Free the instance."""
         if not self.closed:
+            for pointer in list(self._saved.values()):
+                self.free(pointer)
             self.closed = True
-            self._fmu.freeInstance()
+            if not self._dead:
+                self._fmu.freeInstance()
 
     # --- values -----------------------------------------------------------------------------------
     def _word(self, v: Variable) -> str:
@@ -146,6 +152,8 @@ class FMPyComponent:
             found = [bool(x) for x in found]
         elif variable.type == "String":
             found = [x.decode("utf-8", "replace") if isinstance(x, bytes) else x for x in found]
+        elif variable.type == "Binary":
+            found = [x or b"" for x in found]  # of no bytes FMPy makes None
         if not variable.shape:
             return found[0]
         return np.array(found).reshape(variable.shape) if variable.numeric else found
@@ -181,12 +189,13 @@ class FMPyComponent:
 
     def terminate(self) -> None:
         """See `Component.terminate`."""
-        self._do("terminate")
+        if not self._failing and not self._dead:
+            self._do("terminate")
 
     def reset(self) -> None:
         """See `Component.reset`."""
         self._do("reset")
-        self.call.time = None
+        self._failing, self.call.time = False, None
 
     def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
         """See `Component.step`."""
@@ -308,24 +317,48 @@ class FMPyComponent:
         """See `Component.save`."""
         if not self.interface.can_get_and_set_state:
             raise self.description.fault("it cannot save its state (canGetAndSetFMUState is false)")
-        return self._do("getFMUState" if self._new else "getFMUstate")
+        return FMPyState(self, self._do("getFMUState" if self._new else "getFMUstate"))
 
-    def load(self, state: Any) -> None:
+    def load(self, state: FMPyState) -> None:
         """See `Component.load`."""
-        self._do("setFMUState" if self._new else "setFMUstate", state)
+        self._do("setFMUState" if self._new else "setFMUstate", state.pointer)
+        self._failing = False
+
+    def keep(self, pointer: Any) -> None:
+        """Note a state in the memory of the FMU."""
+        self._saved[id(pointer)] = pointer
+
+    def free(self, pointer: Any) -> None:
+        """Free a state in the memory of the FMU, unless that has been done."""
+        if self._saved.pop(id(pointer), None) is not None and not self._dead:
+            self._do("freeFMUState" if self._new else "freeFMUstate", pointer)
 
     def serialized(self) -> bytes:
         """See `Component.serialized`."""
         state = self.save()
-        found = bytes(self._do("serializeFMUState" if self._new else "serializeFMUstate", state))
-        self._do("freeFMUState" if self._new else "freeFMUstate", state)
+        found = bytes(self._do("serializeFMUState" if self._new else "serializeFMUstate", state.pointer))
+        state.close()
         return found
 
     def deserialize(self, state: bytes) -> None:
         """See `Component.deserialize`."""
-        made = self._do("deserializeFMUState" if self._new else "deSerializeFMUstate", state)
+        method = "deserializeFMUState" if self._new else "deSerializeFMUstate"
+        made = FMPyState(self, self._do(method, state))
         self.load(made)
-        self._do("freeFMUState" if self._new else "freeFMUstate", made)
+        made.close()
+
+
+class FMPyState:
+    """A state of an FMU in its own memory; freed with this object."""
+
+    def __init__(self, of: FMPyComponent, pointer: Any) -> None:
+        self.pointer = pointer
+        of.keep(pointer)
+        self._free = weakref.finalize(self, of.free, pointer)
+
+    def close(self) -> None:
+        """Free the state."""
+        self._free()
 
 
 class FMPyValues:

@@ -93,6 +93,7 @@ class IsolatedComponent:
         self.description, self.interface, self.name = description, interface, name
         self._unpacked, self._timeout, self.call = unpacked, timeout, Standing()
         self._stepped: Any = None  # outcome of the newest step
+        self.dropped: list[int] = []  # saved states that nobody can restore any more
         self._begin(name)
         self._doing = "instantiating"
         binary = unpacked.library(interface.identifier)
@@ -354,16 +355,13 @@ class IsolatedComponent:
     # --- states -----------------------------------------------------------------------------------
     def save(self) -> RemoteState:
         """See `Component.save`."""
+        while self.dropped:
+            self._ask("free", self.dropped.pop())
         return RemoteState(self, self._ask("save"))
 
     def load(self, state: RemoteState) -> None:
         """See `Component.load`."""
         self._ask("load", state.key)
-
-    def free(self, key: int) -> None:
-        """Free a state."""
-        if not self.closed:
-            self._ask("free", key)
 
     def serialized(self) -> bytes:
         """See `Component.serialized`."""
@@ -425,11 +423,11 @@ class RemoteState:
 
     def __init__(self, of: IsolatedComponent, key: int) -> None:
         self.key = key
-        self._of = of
+        self._drop = weakref.finalize(self, of.dropped.append, key)
 
     def close(self) -> None:
-        """Free it."""
-        self._of.free(self.key)
+        """Free it, before the next state is saved."""
+        self._drop()
 
 
 def _ended(process: subprocess.Popen[bytes], connection: socket.socket, log: int) -> None:

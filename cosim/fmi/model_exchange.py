@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -17,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from blocks.errors import BlockError
+from cosim.fmi.contradictions import check_counts
 from cosim.fmi.description import FLOATS, FMUDescription, Variable
 from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
-from cosim.fmi.model_exchange_slopes import FMUSlopes
+from cosim.fmi.model_exchange_slopes import FMUSlopes, Value, slope_by_time
 
 NEVER = 1e30  # s; an event time that is never reached
 
@@ -114,7 +116,7 @@ class ModelExchangeUnit:
         self.compiled: Any = None  # what compiled code calls; it must know when something else is called
         self.given = defaults.copy()  # parameters as last set
         self.inputs_given = input_start.copy()
-        self._next = NEVER
+        self.stands_from, self.next = 0.0, NEVER  # s; the newest event, before which it cannot be asked
         self._rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
         self._slopes = FMUSlopes(component)
@@ -241,6 +243,7 @@ class ModelExchangeUnit:
         found = self._rounds.run(t, None, risen)
         if not found.terminate:
             c.enter_continuous_time_mode()
+        self.stands_from = t
         self._take(found)
         if self._start is None:  # the first instance of all
             check_counts(c, self.ports.nx, self.ports.n_indicators)
@@ -277,13 +280,13 @@ class ModelExchangeUnit:
     def _take(self, found: DiscreteStates) -> None:
         self.terminated |= found.terminate
         announced = NEVER if found.next_time is None else found.next_time
-        self._next = min(announced, self._rounds.next_tick, NEVER)
+        self.next = min(announced, self._rounds.next_tick, NEVER)
 
     def _results(self, x: np.ndarray) -> np.ndarray:
         """The results of an event: states, time of the next one [s], whether the run ends, kept outputs."""
         values, counts = self._rounds.values, self._rounds.counts
         kept = [[float(counts[v.name])] if v.clock is not None else values[v.name] for v in self.ports.kept]
-        return np.concatenate([x, [self._next, float(self.terminated)], *kept])
+        return np.concatenate([x, [self.next, float(self.terminated)], *kept])
 
     def _risen(self, levels: np.ndarray) -> list[Variable]:
         """Clocks whose number has risen."""
@@ -340,6 +343,7 @@ class ModelExchangeUnit:
                 self._set_all.write(u[self._all_places])
                 self._tune(p)
 
+            self.stands_from = t
             self._take(self._rounds.run(t, put, self._risen(levels)))
             if not self.terminated:
                 c.enter_continuous_time_mode()
@@ -391,6 +395,12 @@ class ModelExchangeUnit:
         inputs = [self.ports.inputs[k] for k in g.inputs]
         return self._jacobian(t, a, g.variables, inputs, lambda s, b: self.outputs(group, s, b))
 
+    def by_time(self, value: Value, t: float, a: np.ndarray) -> np.ndarray:
+        """Derivative of a function by time, (n,), from calls between the newest event and the next one."""
+        value(t, a)  # where no run has begun, it is initialised here
+        stop = math.inf if self._stop_time is None else self._stop_time
+        return slope_by_time(value, t, a, self.stands_from, min(self.next, stop))
+
     def _jacobian(
         self,
         t: float,
@@ -416,7 +426,8 @@ class ModelExchangeUnit:
     def _saved(self) -> bytes:
         facts = {
             "begun": self.begun, "terminated": self.terminated, "asked": self.steps_asked,
-            "given": self.given.tolist(), "inputs": self.inputs_given.tolist(), "next": self._next,
+            "given": self.given.tolist(), "inputs": self.inputs_given.tolist(), "next": self.next,
+            "from": self.stands_from,
             "time": self.component.call.time, "rounds": self._rounds.kept(), "levels": self._levels.tolist(),
         }  # fmt: skip
         if not self.begun:
@@ -449,7 +460,8 @@ class ModelExchangeUnit:
             self._initialise(0.0, start, inputs, given)
         self.component.deserialize(rest)
         self.begun, self.terminated, self.steps_asked = True, facts["terminated"], facts["asked"]
-        self.given, self.inputs_given, self._next = given, inputs, facts["next"]
+        self.given, self.inputs_given = given, inputs
+        self.next, self.stands_from = facts["next"], facts.get("from", facts["time"])
         self.component.call.time = facts["time"]
         self._rounds.restored(facts["rounds"])
         self._levels = np.array(facts["levels"], dtype=float)
@@ -470,24 +482,6 @@ def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
         at += v.size
     parts = [np.arange(starts[v.name], starts[v.name] + v.size) for v in some]
     return np.concatenate([np.zeros(0, int), *parts])
-
-
-def check_counts(component: AnyComponent, nx: int, nz: int) -> None:
-    """Check that the binary has as many states and indicators as the description.
-
-    Raises
-    ------
-    FMUCallError      it has others
-    """
-    said = component.counts()
-    for mine, theirs, what in zip((nx, nz), said or (nx, nz), ("states", "event indicators"), strict=True):
-        if mine != theirs:
-            file = component.description.file
-            raise FMUCallError(
-                f"FMU '{file}': its description has {mine} {what}, its binary {theirs}.",
-                path=file,
-                hint="Its ModelStructure is wrong: ask its maker.",
-            )
 
 
 def _structural(v: Variable) -> bool:

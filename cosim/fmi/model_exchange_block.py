@@ -63,7 +63,10 @@ def model_start(setup: Setup) -> ModelStart:
     component = setup.component()
     try:
         unit = _unit(setup, ports_of(setup), component, None)
-        return unit.found_start(setup.parameter_start)
+        try:
+            return unit.found_start(setup.parameter_start)
+        finally:
+            unit.close()
     finally:
         component.close()
 
@@ -104,8 +107,8 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
         slope = None if jacobian is None else partial(_asked, jacobian)
         called = setup.compiles and not (name == "event" and setup.description.clocks)
         compiled = partial(_compiled, name.upper()) if called else None
-        value = partial(_asked, of)
-        return b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled)
+        value, by_time = partial(_asked, of), partial(_by_time, of)
+        return b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled, by_time)
 
     unit = ModelExchangeUnit
     p = joined(parameters)
@@ -215,7 +218,8 @@ def _outputs(
         slope = partial(_of_group, ModelExchangeUnit.outputs_jacobian, k)
         compiled = partial(_compiled_group, k) if setup.compiles else None
         name = f"outputs{k}"
-        y = b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled)
+        by_time = partial(_by_time, partial(_group_at, k))
+        y = b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled, by_time)
         at = 0
         for v in group.variables:
             shown[v.type, v.reference] = y[at : at + v.size]
@@ -237,6 +241,15 @@ def _asked(of: Callable[..., Any], unit: ModelExchangeUnit, t: float, a: np.ndar
 def _of_group(of: Callable[..., Any], group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
     with unit.alone():
         return of(unit, group, t, a)
+
+
+def _by_time(of: Callable[..., Any], unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
+    with unit.alone():
+        return unit.by_time(lambda s, b: of(unit, s, b), t, a)
+
+
+def _group_at(group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
+    return unit.outputs(group, t, a)
 
 
 def _compiled(what: str, unit: ModelExchangeUnit) -> Any:

@@ -15,10 +15,10 @@ import numpy as np
 from cosim.fmi.description import FLOATS, Variable
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.caller import FATAL
 
 DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
-FATAL = 4  # the status after which no function may be called
 AGREES = 1e-5  # between the FMU's derivatives and differences, relative
 
 Value = Callable[[float, np.ndarray], np.ndarray]
@@ -112,3 +112,23 @@ def _difference(value: Value, t: float, a: np.ndarray, k: int) -> np.ndarray:
         moved[k] += sign * h
         ends.append(value(t, moved).copy())
     return np.asarray((ends[0] - ends[1]) / (2 * h))
+
+
+STEP_IN_TIME = 1e-6  # of max(1, |t|)
+
+
+def slope_by_time(value: Value, t: float, a: np.ndarray, first: float, last: float) -> np.ndarray:
+    """Difference of a function by t, of second order, from times between `first` and `last` [s].
+
+    Central where there is room on both sides, else one-sided: (4 f(t+h) - 3 f(t) - f(t+2h)) / (2h).
+    """
+    h = STEP_IN_TIME * max(1.0, abs(t))
+    if first <= t - h and t + h <= last:
+        late, early = (value(t + s * h, a).copy() for s in (1, -1))
+        return np.asarray((late - early) / (2 * h))
+    side = 1.0 if last - t >= t - first else -1.0
+    h = side * min(h, 0.5 * (last - t if side > 0 else t - first))
+    if not h:
+        return np.zeros(len(value(t, a)))
+    now, near, far = (value(t + k * h, a).copy() for k in range(3))
+    return np.asarray((4 * near - 3 * now - far) / (2 * h))

@@ -16,13 +16,13 @@ from cosim.engines.counters import Counters
 from cosim.engines.methods.steppers import AcceptedStep, AdaptiveStepper, Control, Problem
 from cosim.engines.methods.tableau import tableau
 from cosim.fmi.clock_schedule import reached
+from cosim.fmi.contradictions import check_counts
 from cosim.fmi.description import Variable
 from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.caller import DISCARD
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
-from cosim.fmi.model_exchange import check_counts
 from cosim.fmi.steps import Put
 
 RTOL, ATOL = 1e-8, 1e-10  # the tolerances of runs

@@ -21,8 +21,10 @@ from blocks.arguments import number
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
+from cosim.fmi.interface.caller import ERROR, FATAL
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch
+from cosim.fmi.interface.outcomes import StepOutcome
 from cosim.fmi.model_exchange import continuous
 from cosim.fmi.steps import Steps, rest_of_step
 from cosim.fmi.values import check_has_start, checked_value
@@ -59,6 +61,8 @@ class Session:
         self._call = self.component.call
         self.description = description
         self.time, self.terminated = math.nan, False
+        self._left = False  # has it been told that the run is over?
+        self._failed = False  # in a step, after which it can only be reset or set to a saved state
         self._make_steps, self._stop_time = steps, stop_time
         self._start, self._given, self._opened = dict(start), dict(start), description
         self.tolerance: float | None = None
@@ -128,17 +132,23 @@ class Session:
         FMUCallError  the FMU fails, or discards the step
         """
         time = self.time
-        if not time == time or self.terminated or not (0.0 < size < math.inf):
+        if not time == time or self.terminated or self._failed or not (0.0 < size < math.inf):
             raise self._cannot_step(size)
-        if self._quick is not None:  # the most frequent path
-            status = self._quick(time, size)
-            if status == 0:
-                self.time = self._call.time = time = time + size
-                return time
-            found = self.component.stepped(time, size, status)
-            outcome = rest_of_step(self.component, found, time, time + size)
-        else:
-            outcome = self._steps.step(time, time + size)
+        try:
+            if self._quick is not None:  # the most frequent path
+                status = self._quick(time, size)
+                if status == 0:
+                    self.time = self._call.time = time = time + size
+                    return time
+                found = self.component.stepped(time, size, status)
+                return self._arrive(rest_of_step(self.component, found, time, time + size), size)
+            return self._arrive(self._steps.step(time, time + size), size)
+        except FMUCallError as error:
+            self._failed = error.value in (ERROR, FATAL)
+            raise
+
+    def _arrive(self, outcome: StepOutcome, size: float) -> float:
+        """Handle where a step has come to [s], which is returned."""
         if outcome.terminate:
             self.terminated = True
         elif outcome.discarded:
@@ -159,20 +169,25 @@ class Session:
             return self._fault("step before initialize", "Call initialize first.")
         if self.terminated:
             return self._fault(f"it has ended the run at t={self.time:.9g} s", "Call reset to begin anew.")
+        if self._failed:
+            return self._fault(
+                f"a step from t={self.time:.9g} s has failed", "Call reset, or load a state that was saved."
+            )
         number(size, "the size of a step", "a finite number above 0 [s]", above=0.0, error=FMUError)
         return self._fault(f"a step of {size} s")  # only for numbers that no check names
 
     def terminate(self) -> None:
         """End the run; values can still be looked at."""
-        if self.initialized and not self.terminated:
+        if self.initialized and not self._left:
             self.component.terminate()
-        self.terminated = True
+        self.terminated = self._left = True
 
     def reset(self) -> None:
         """Reset to the state when opened, with the start values given there."""
         self._alive()
         self.component.reset()
-        self.time, self.terminated, self._quick = math.nan, False, None
+        self.time, self.terminated, self._quick, self._left = math.nan, False, None, False
+        self._failed = False
         self.description, self._start = self._opened, dict(self._given)
         self._begin()
 
@@ -339,7 +354,8 @@ class Session:
             raise self._fault(f"load({state!r}): expected what save returned")
         self._alive()
         self.component.load(state.saved)
-        self.time, self.terminated = state.time, False
+        self.time, self.terminated, self._left = state.time, False, False
+        self._failed = False
         self.component.call.time = state.time
         self._steps.restored(state.kept)
 

@@ -44,7 +44,7 @@ def _units(unit: Unit) -> str:
     return f"<UnitDefinitions>{lines}</UnitDefinitions>\n" if used else ""
 
 
-def _initial(v: Var) -> str:
+def initial_of(v: Var) -> str:
     if v.initial or v.causality in ("input", "parameter", "structuralParameter", "independent"):
         return v.initial
     return "exact" if v.start is not None else "calculated"
@@ -55,7 +55,7 @@ def _calculated(unit: Unit) -> list[Var]:
     states = {v.state for v in unit.variables if v.state}
     return [
         v for v in unit.variables
-        if _initial(v) == "calculated" and not v.clocks
+        if initial_of(v) == "calculated" and not v.clocks
         and (v.causality == "output" or v.state or v.name in states)
     ]  # fmt: skip
 
@@ -78,7 +78,7 @@ def _description_2(unit: Unit, build: Build) -> str:
     lines = []
     for v in unit.variables:
         kind = FMI_2_TYPES[v.type]
-        initial = "" if v.causality in ("input", "independent") else _initial(v)
+        initial = "" if v.causality in ("input", "independent") else initial_of(v)
         inner = {"derivative": index[v.state] if v.state else None, "unit": v.unit}
         if kind == "Enumeration":
             inner = {"declaredType": "Option"}
@@ -173,7 +173,7 @@ def _description_3(unit: Unit, build: Build) -> str:
 
 def _variable_3(v: Var, build: Build, reference: Mapping[str, int]) -> str:
     varies = v.variability or ("continuous" if v.type.startswith("Float") else "discrete")
-    initial = "" if v.causality in ("input", "independent") or v.type == "Clock" else _initial(v)
+    initial = "" if v.causality in ("input", "independent") or v.type == "Clock" else initial_of(v)
     shown = {
         "name": v.name,
         "valueReference": v.reference,

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.fmu_descriptions import description
+from tests.helpers.fmu_descriptions import description, initial_of
 from tests.helpers.fmu_units import FMI_2_TYPES, MOST_LONG, UNITS, Build, Unit, Var
 
 SOURCES = Path(__file__).parents[1] / "data" / "fmus"
@@ -166,10 +166,13 @@ def _header(unit: Unit, build: Build, own: Sequence[str]) -> str:
         inputs, fixed = int(v.causality == "input"), int(v.variability == "fixed")
         settable = v.causality == "input" or (v.causality == "parameter" and v.variability == "tunable")
         kind = 2 if v.causality == "structuralParameter" else int(settable)
+        moving = int(v.type.startswith("Float") and v.variability in ("", "continuous"))
+        calculated, constant = int(initial_of(v) == "calculated"), int(v.variability == "constant")
         clocked = sum(bits[name] for name in v.clocks)
         rows.append(
             f'{{"{v.name}", {v.family}, {v.bits(build.version)}, {first[v.name]}, {len(dims)}, '
-            f"{{{', '.join(dims) or '0'}}}, {kind}, {inputs}, {fixed}, {bits.get(v.name, 0) | clocked}}}"
+            f"{{{', '.join(dims) or '0'}}}, {kind}, {inputs}, {fixed}, {moving}, {calculated}, {constant}, "
+            f"{bits.get(v.name, 0) | clocked}}}"
         )
         if v.family == "CLOCK":
             continue
@@ -184,6 +187,7 @@ def _header(unit: Unit, build: Build, own: Sequence[str]) -> str:
             starts += [
                 f"[{first[v.name] + k}] = {{.{member} = {_in_c(member, x)}}}" for k, x in enumerate(values)
             ]
+    needs = build.version == "2.0" or "OWN_ACCEPTED" in own  # as its description says
     echoes = [str(places.get(v.echo, -1)) for v in unit.variables]
     numbers = lambda found: ", ".join(map(str, found)) or "0"
     return "\n".join([
@@ -196,7 +200,8 @@ def _header(unit: Unit, build: Build, own: Sequence[str]) -> str:
         f"enum {{ ROLLBACK = {int(build.rollback)}, SERIALIZES = {int(build.serializes)} }};",
         f"enum {{ LYING = {int(build.lying)}, INTERPOLATES = {int(build.interpolates)},",
         f"       DIRECTIONAL = {int(build.directional)},",
-        f"       EVENT_MODE = {int(build.event_mode)} }};",
+        f"       EVENT_MODE = {int(build.event_mode)}, VARIABLE_STEP = {int(build.variable_step)},",
+        f"       NEEDS_COMPLETED = {int(needs)} }};",
         f"enum {{ {', '.join(enums)} }};",
         f"#define N_CLOCKS {len(bits)}",
         *(f"enum {{ b_{name} = {bit}, k_{name} = {k} }};" for k, (name, bit) in enumerate(bits.items())),

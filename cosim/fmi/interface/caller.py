@@ -9,7 +9,7 @@ from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.binding import Library, ffi
 from cosim.fmi.interface.log_lines import STATUS, LogLines
 
-DISCARD = 2
+DISCARD, ERROR, FATAL = 2, 3, 4  # statuses
 
 
 class Caller:
@@ -23,6 +23,8 @@ class Caller:
         self.component: Any = ffi().NULL
         self.time: float | None = None
         self.dead = False  # after a fatal error no function may be called
+        self.failing = False  # after an error it is reset, set to a saved state, or freed
+        self.saved: dict[int, Any] = {}  # states in the memory of the FMU, which are freed before it
         self._known: dict[str, Any] = {}
 
     def function(self, name: str) -> Any:
@@ -65,6 +67,7 @@ class Caller:
         """The error about a call that returned a status."""
         word = STATUS[status].lower() if 0 <= status < len(STATUS) else f"the unknown status {status}"
         self.dead = self.dead or word == "fatal"
+        self.failing = self.failing or word == "error"
         where = "" if self.time is None else f" at t={self.time:.9g} s"
         because, said = f" ({why})" if why else "", self.log.shown()
         end = "\n" if hint and "\n" in said else ""  # of the log lines

@@ -97,7 +97,7 @@ class Component:
         if self._partitions is not None:
             self._partitions.belongs_to(call)
         self._stepping: tuple[bool, Callable[[float, float], int]] | None = None
-        self._free = weakref.finalize(self, _freed, call, made, self._kept, unpacked)
+        self._free = weakref.finalize(self, _freed, call, made, self._kept, unpacked, self.dialect.free_state)
         declared = [c for c in CATEGORIES if c in description.log_categories]
         if declared:
             f = ffi()
@@ -166,13 +166,14 @@ class Component:
         self.call("ExitInitializationMode")
 
     def terminate(self) -> None:
-        """End the run."""
-        self.call("Terminate")
+        """End the run; nothing is done after an error, from which there is no way to it."""
+        if not self.call.failing and not self.call.dead:
+            self.call("Terminate")
 
     def reset(self) -> None:
         """Reset to the state after instantiation."""
         self.call("Reset")
-        self.call.time = None
+        self.call.failing, self.call.time = False, None
 
     # --- co-simulation ----------------------------------------------------------------------------
     def step(self, t: float, h: float, no_way_back: bool = True) -> StepOutcome:
@@ -328,6 +329,7 @@ class Component:
     def load(self, state: SavedState) -> None:
         """Restore what `save` returned."""
         self.call(self.dialect.load, state.pointer[0])
+        self.call.failing = False
 
     def serialized(self) -> bytes:
         """The whole state as bytes, for another instance or process.
@@ -363,6 +365,7 @@ class SavedState:
     def __init__(self, of: Component) -> None:
         self.pointer = ffi().new("void **")
         of.call(of.dialect.save, self.pointer)
+        of.call.saved[id(self.pointer)] = self.pointer
         self._free = weakref.finalize(self, _freed_state, of.call, of.dialect.free_state, self.pointer)
 
     def close(self) -> None:
@@ -386,12 +389,14 @@ def _pointer(array: np.ndarray) -> Any:
 
 
 def _freed_state(call: Caller, name: str, pointer: Any) -> None:
-    if not call.dead and call.component != ffi().NULL:
+    if call.saved.pop(id(pointer), None) is not None and not call.dead:
         call.tried(name, pointer)
 
 
-def _freed(call: Caller, made: Any, kept: Sequence[Any], unpacked: UnpackedFolder) -> None:
-    """Free an instance; after a fatal error it is left alone, as the standard demands."""
+def _freed(call: Caller, made: Any, kept: Sequence[Any], unpacked: UnpackedFolder, free_state: str) -> None:
+    """Free an instance and its states; after a fatal error it is left alone, as the standard demands."""
+    for pointer in list(call.saved.values()):
+        _freed_state(call, free_state, pointer)
     if not call.dead:
         call.function("FreeInstance")(made)
     del kept, unpacked

@@ -57,7 +57,12 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     return u;
 }
 
-void fmi2FreeInstance(fmi2Component c) { free(c); }
+void fmi2FreeInstance(fmi2Component c)
+{
+    SELF;
+    if (u && u->saved) broken(u, "states are not freed", "fmi2FreeInstance");
+    free(u);
+}
 
 fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[])
 {
@@ -74,13 +79,17 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean with, fmi2Real toler
     (void)with;
     (void)tolerance;
     if (stops && stop < start) return fmi2Error;
-    u->time = start;
+    u->stop = stops ? stop : INFINITY;
+    u->settled = 1;
+    u->time = u->entered = u->accepted = start;
     return fmi2OK;
 }
 
 fmi2Status fmi2EnterInitializationMode(fmi2Component c)
 {
     ALLOW(INSTANTIATED, "fmi2EnterInitializationMode");
+    if (!u->settled && !broken(u, "no experiment", "fmi2EnterInitializationMode")) return fmi2Error;
+    u->settled = 0;
     u->mode = INITIALIZATION;
     return fmi2OK;
 }
@@ -150,7 +159,7 @@ SETTER(String, STRING, 0, snprintf(u->text[TABLE[i].first].data, ROOM, "%s", val
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
     ALLOW(ROLLBACK ? ANY & ~FAILED : 0, "fmi2GetFMUstate");
-    if (!*state) *state = malloc(sizeof *u);
+    if (!*state) *state = malloc(sizeof *u), u->saved++;
     memcpy(*state, u, sizeof *u);
     return fmi2OK;
 }
@@ -158,13 +167,16 @@ fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
 fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
 {
     ALLOW(ROLLBACK ? ANY : 0, "fmi2SetFMUstate");
+    const int saved = u->saved;
     if (!LYING) memcpy(u, state, sizeof *u);
+    u->saved = saved;
     return fmi2OK;
 }
 
 fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
     ALLOW(ROLLBACK ? ANY : 0, "fmi2FreeFMUstate");
+    if (*state) u->saved--;
     free(*state);
     *state = 0;
     return fmi2OK;
@@ -190,7 +202,7 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte bytes[], size
 {
     ALLOW(SERIALIZES ? ANY : 0, "fmi2DeSerializeFMUstate");
     if (size != sizeof *u) return fmi2Error;
-    if (!*state) *state = malloc(sizeof *u);
+    if (!*state) *state = malloc(sizeof *u), u->saved++;
     memcpy(*state, bytes, size);
     Unit *s = *state; /* pointers belong to this process */
     s->logger = u->logger;
@@ -214,7 +226,10 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
 /* --- model exchange -------------------------------------------------------------------------------------------- */
 fmi2Status fmi2EnterEventMode(fmi2Component c)
 {
-    ALLOW(CONTINUOUS | EVENT, "fmi2EnterEventMode");
+    ALLOW(CONTINUOUS, "fmi2EnterEventMode");
+    if (NEEDS_COMPLETED && u->accepted != u->time && !broken(u, "no completed step", "fmi2EnterEventMode")) return fmi2Error;
+    u->settled = 0;
+    u->entered = u->time;
     u->mode = EVENT;
     return fmi2OK;
 }
@@ -227,6 +242,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
     model_calculate(u);
     info->newDiscreteStatesNeeded = u->discrete_changed;
     info->terminateSimulation = u->terminate;
+    u->settled = !u->discrete_changed && !u->terminate;
     info->nominalsOfContinuousStatesChanged = fmi2False;
     info->valuesOfContinuousStatesChanged = u->discrete_changed && N_STATES;
     info->nextEventTimeDefined = u->next_event < INFINITY;
@@ -237,6 +253,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c)
 {
     ALLOW(EVENT, "fmi2EnterContinuousTimeMode");
+    if (!u->settled && !broken(u, "event mode is not over", "fmi2EnterContinuousTimeMode")) return fmi2Error;
     u->mode = CONTINUOUS;
     return fmi2OK;
 }
@@ -245,6 +262,8 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_set, fmi2
 {
     ALLOW(CONTINUOUS, "fmi2CompletedIntegratorStep");
     (void)no_set;
+    if (u->time < u->accepted && !broken(u, "time has gone back", "fmi2CompletedIntegratorStep")) return fmi2Error;
+    u->accepted = u->time;
 #ifdef OWN_ACCEPTED
     model_accepted(u);
 #endif
@@ -256,6 +275,7 @@ fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_set, fmi2
 fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time)
 {
     ALLOW(CONTINUOUS | EVENT, "fmi2SetTime");
+    if (time < u->entered && !broken(u, "before the last event", "fmi2SetTime")) return fmi2Error;
     u->time = time;
     return fmi2OK;
 }
@@ -326,6 +346,10 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_set)
 {
     ALLOW(u->exchange ? 0 : STEP, "fmi2DoStep");
+    if (u->terminate && !broken(u, "the run has ended", "fmi2DoStep")) return fmi2Error;
+    if (t + h > u->stop * (1 + 1e-12) + 1e-12 && !broken(u, "after the end", "fmi2DoStep")) return fmi2Error;
+    if (!u->one_step) u->one_step = h;
+    if (!VARIABLE_STEP && fabs(u->one_step - h) > 1e-9 * h && !broken(u, "another step size", "fmi2DoStep")) return fmi2Error;
     (void)no_set;
 #ifdef IN_BACKGROUND
     u->from = t, u->over = h, u->looks = 3;

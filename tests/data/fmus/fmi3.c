@@ -79,7 +79,12 @@ fmi3Instance fmi3InstantiateScheduledExecution(fmi3String name, fmi3String token
     return u;
 }
 
-void fmi3FreeInstance(fmi3Instance instance) { free(instance); }
+void fmi3FreeInstance(fmi3Instance instance)
+{
+    SELF;
+    if (u && u->saved) broken(u, "states are not freed", "fmi3FreeInstance");
+    free(u);
+}
 
 fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, size_t n, const fmi3String categories[])
 {
@@ -95,7 +100,8 @@ fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean with, 
     ALLOW(INSTANTIATED, "fmi3EnterInitializationMode");
     (void)with; (void)tolerance;
     if (stops && stop < start) return fmi3Error;
-    u->time = start;
+    u->stop = stops ? stop : INFINITY;
+    u->time = u->entered = u->accepted = start;
     u->mode = INITIALIZATION;
     return fmi3OK;
 }
@@ -115,7 +121,11 @@ fmi3Status fmi3ExitInitializationMode(fmi3Instance instance)
 
 fmi3Status fmi3EnterEventMode(fmi3Instance instance)
 {
-    ALLOW(CONTINUOUS | EVENT | (u->event_mode_used ? STEP : 0), "fmi3EnterEventMode");
+    ALLOW(CONTINUOUS | (u->event_mode_used ? STEP : 0), "fmi3EnterEventMode");
+    if (u->mode == CONTINUOUS && NEEDS_COMPLETED && u->accepted != u->time && !broken(u, "no completed step", "fmi3EnterEventMode"))
+        return fmi3Error;
+    u->settled = 0;
+    u->entered = u->time;
     u->mode = EVENT;
     return fmi3OK;
 }
@@ -154,7 +164,7 @@ fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference
 fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state)
 {
     ALLOW(ROLLBACK ? ANY & ~FAILED : 0, "fmi3GetFMUState");
-    if (!*state) *state = malloc(sizeof *u);
+    if (!*state) *state = malloc(sizeof *u), u->saved++;
     memcpy(*state, u, sizeof *u);
     return fmi3OK;
 }
@@ -162,13 +172,16 @@ fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state)
 fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state)
 {
     ALLOW(ROLLBACK ? ANY : 0, "fmi3SetFMUState");
+    const int saved = u->saved;
     if (!LYING) memcpy(u, state, sizeof *u);
+    u->saved = saved;
     return fmi3OK;
 }
 
 fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState *state)
 {
     ALLOW(ROLLBACK ? ANY : 0, "fmi3FreeFMUState");
+    if (*state) u->saved--;
     free(*state);
     *state = 0;
     return fmi3OK;
@@ -194,7 +207,7 @@ fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte bytes[]
 {
     ALLOW(SERIALIZES ? ANY : 0, "fmi3DeserializeFMUState");
     if (size != sizeof *u) return fmi3Error;
-    if (!*state) *state = malloc(sizeof *u);
+    if (!*state) *state = malloc(sizeof *u), u->saved++;
     memcpy(*state, bytes, size);
     Unit *s = *state; /* pointers belong to this process */
     s->logger = u->logger;
@@ -327,6 +340,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, f
     u->active = 0;
     model_calculate(u);
     *again = u->discrete_changed != 0;
+    u->settled = !*again && !u->terminate;
     *terminate = u->terminate != 0;
     *nominals = fmi3False;
     *values = u->discrete_changed && N_STATES;
@@ -338,6 +352,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, f
 fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance)
 {
     ALLOW(u->exchange ? EVENT : 0, "fmi3EnterContinuousTimeMode");
+    if (!u->settled && !broken(u, "event mode is not over", "fmi3EnterContinuousTimeMode")) return fmi3Error;
     u->mode = CONTINUOUS;
     return fmi3OK;
 }
@@ -346,6 +361,8 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Boolean no_set
 {
     ALLOW(CONTINUOUS, "fmi3CompletedIntegratorStep");
     (void)no_set;
+    if (u->time < u->accepted && !broken(u, "time has gone back", "fmi3CompletedIntegratorStep")) return fmi3Error;
+    u->accepted = u->time;
 #ifdef OWN_ACCEPTED
     model_accepted(u);
 #endif
@@ -356,7 +373,8 @@ fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Boolean no_set
 
 fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
 {
-    ALLOW(CONTINUOUS | EVENT, "fmi3SetTime");
+    ALLOW(CONTINUOUS, "fmi3SetTime");
+    if (time < u->entered && !broken(u, "before the last event", "fmi3SetTime")) return fmi3Error;
     u->time = time;
     return fmi3OK;
 }
@@ -421,6 +439,7 @@ fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, size_t *n) { A
 fmi3Status fmi3EnterStepMode(fmi3Instance instance)
 {
     ALLOW(u->exchange ? 0 : EVENT, "fmi3EnterStepMode");
+    if (!u->settled && !broken(u, "event mode is not over", "fmi3EnterStepMode")) return fmi3Error;
     u->mode = STEP;
     return fmi3OK;
 }
@@ -454,6 +473,10 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3B
                       fmi3Boolean *terminate, fmi3Boolean *early, fmi3Float64 *last)
 {
     ALLOW(u->exchange ? 0 : STEP, "fmi3DoStep");
+    if (u->terminate && !broken(u, "the run has ended", "fmi3DoStep")) return fmi3Error;
+    if (t + h > u->stop * (1 + 1e-12) + 1e-12 && !broken(u, "after the end", "fmi3DoStep")) return fmi3Error;
+    if (!u->one_step) u->one_step = h;
+    if (!VARIABLE_STEP && fabs(u->one_step - h) > 1e-9 * h && !broken(u, "another step size", "fmi3DoStep")) return fmi3Error;
     (void)no_set;
     if (INTERPOLATES && u->intermediate) ask_for_inputs(u, t, h);
     const Status status = unit_do_step(u, t, h);

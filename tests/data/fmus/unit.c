@@ -9,6 +9,7 @@ void unit_reset(Unit *u)
     memcpy(u->text, TEXT_START, sizeof TEXT_START);
     u->next_event = INFINITY;
     u->exchange = kept.exchange;
+    u->saved = kept.saved;
     u->event_mode_used = kept.event_mode_used;
     u->early_return_allowed = kept.early_return_allowed;
     u->logging = kept.logging;

@@ -29,6 +29,7 @@ typedef struct {
     int bits; /* 1 for booleans */
     int first, n_dimensions, dimension[MOST_DIMENSIONS];
     int settable, input, fixed;
+    int moving, calculated, constant; /* a continuous number; has no start value that may be set */
     unsigned clocks; /* of a clock its bit, of a clocked variable those of its clocks */
 } Variable;
 
@@ -53,6 +54,8 @@ typedef struct Unit {
     /* what is no state */
     double from, over; /* a step in the background, until it was looked at so often */
     int looks;
+    double entered, accepted, stop, one_step; /* last event, last step that was accepted, end of the run, first step */
+    int settled, saved; /* event mode has come to its end; states that are saved */
     int mode, mode_before, exchange, event_mode_used, early_return_allowed, logging;
     char name[ROOM], resources[PATH_ROOM];
     void *environment, *logger, *intermediate, *clock_update;

@@ -32,6 +32,7 @@ typedef struct {
     void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
     void *enter_event_mode, *update, *enter_continuous;
     double t, *x, *p;       /* as they were set last; nan: not known */
+    double stands_from, next; /* s; the newest event, and the one it announced */
     const struct pl_fmu_call *set_by; /* whose inputs it has */
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;

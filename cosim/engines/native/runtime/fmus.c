@@ -85,6 +85,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     u->t = NAN, u->set_by = 0;
     if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
     u->in_event = 1;
+    u->stands_from = row[0];
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= row[0])) {
         if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
@@ -92,7 +93,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     if (!terminate && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
     u->in_event = 0;
     if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
-    out[u->nx] = next;
+    out[u->nx] = u->next = next;
     out[u->nx + 1] = terminate;
     u->terminated |= terminate;
     u->ready = !terminate;
