@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blocks.errors import PlantloopError
+from cosim.cli.package_runs import DEFAULT_END, length_of, warn_of_start
 from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmu import FMU
@@ -16,7 +17,6 @@ from cosim.result.result import Result
 
 KINDS = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
 MOST = 40  # most variables of one causality in a list
-DEFAULT_END = 1.0  # s, if the FMU has no default experiment
 
 
 def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -99,13 +99,9 @@ def run(path: Path, engine: str | None, progress: Callable[[float], None] | None
 
     fmu = FMU(path) if _has_step(path) else FMU(path, sample=_step(path))
     e = fmu.description.experiment
-    return simulate(fmu, until=end_of(fmu), engine=engine or "auto", progress=progress, log_every=e.step)
-
-
-def end_of(fmu: FMU) -> float:
-    """The end of a run of an FMU by itself [s]."""
-    stop = fmu.description.experiment.stop
-    return DEFAULT_END if stop is None else stop
+    until = length_of(e.start, e.stop)
+    warn_of_start(path, e.start, until)
+    return simulate(fmu, until=until, engine=engine or "auto", progress=progress, log_every=e.step)
 
 
 def _has_step(path: Path) -> bool:
@@ -118,8 +114,8 @@ def _has_step(path: Path) -> bool:
 
 def _step(path: Path) -> float:
     """The communication step: a five hundredth of the experiment if none is given."""
-    stop = read(Package(path).xml, str(path)).experiment.stop
-    return (stop or DEFAULT_END) / 500
+    e = read(Package(path).xml, str(path)).experiment
+    return (length_of(e.start, e.stop) or DEFAULT_END) / 500
 
 
 def _of_fmpy(path: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,24 @@ if TYPE_CHECKING:
     from cosim.result.result import Result
 
 SHOWN = 12  # most final values shown
+DEFAULT_END = 1.0  # s, if there is no default experiment
+
+
+def length_of(start: float | None, stop: float | None) -> float:
+    """The length of a run over a default experiment [s]: runs begin at t = 0, wherever that does."""
+    begins = start or 0.0
+    return DEFAULT_END if stop is None else stop - begins if stop > begins else stop
+
+
+def warn_of_start(path: Path, start: float | None, until: float) -> None:
+    """Warn of a default experiment that does not begin at t = 0."""
+    if start:
+        warnings.warn(
+            f"the default experiment of '{path.name}' begins at t={start:g} s; runs begin at t=0 s, and this "
+            f"one goes on for as long, to t={until:g} s. An opened FMU begins where it is told to: "
+            f"initialize(start_time={start:g}).",
+            stacklevel=3,
+        )
 
 
 def run_package(path: Path, folder: Path, made: Callable[[], Result]) -> None:

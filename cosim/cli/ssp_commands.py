@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError
+from cosim.cli.package_runs import length_of, warn_of_start
 from cosim.fmi.ssp.ssd_reader import read_ssp
 from cosim.fmi.ssp.structure import Connector, ConnectorLink, StructuredSystem
 
 if TYPE_CHECKING:
     from cosim.result.result import Result
-
-DEFAULT_END = 1.0  # s, if there is no default experiment
 
 
 def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -97,5 +96,6 @@ def run(path: Path, engine: str | None, trust: bool) -> Result:
             path=str(path),
             hint="If you trust it, allow that with --trust.",
         )
-    until = DEFAULT_END if e.stop is None else e.stop - (e.start or 0.0)
+    until = length_of(e.start, e.stop)
+    warn_of_start(path, e.start, until)
     return simulate(import_ssp(path), until, engine=engine or "auto")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_run(tmp_path: Path) -> None:
     assert code == 0 and "terminateSimulation" in text
     code, text = ask("run", str(build_fmu("faulty", start={"fault": 4})), "--out", str(tmp_path))
     assert code == 1 and "oil pressure" in text and "partial result written" in text
+
+
+def test_an_experiment_that_begins_later(tmp_path: Path) -> None:
+    """x = exp(-t) over the 0.5 s from 2 to 2.5 s begins at t = 0, which is said."""
+    later = lambda text: re.sub('startTime="0" stopTime="[^"]*"', 'startTime="2" stopTime="2.5"', text)
+    code, text = ask("run", str(build_fmu("dahlquist", change=later)), "--out", str(tmp_path))
+    said = " ".join(text.split())
+    assert code == 0 and "begins at t=2 s; runs begin at t=0 s" in said and "to t=0.5 s" in said
+    r = Result.load(tmp_path / "result.nc")
+    assert r.time[-1] == 0.5 and r["plant.x"][-1, 0] == pytest.approx(math.exp(-0.5), rel=1e-4)
 
 
 def test_validate(tmp_path: Path) -> None:
