@@ -106,7 +106,7 @@ class FMPyComponent:
         self._failing, self._dead = self._failing or status == ERROR, self._dead or status == FATAL
         return FMUCallError(
             f"FMU '{self.description.file}', instance '{self.name}': FMPy's {method} failed{where}: "
-            f"{why}. {self.log.shown()}",
+            f"{why.rstrip('.')}. {self.log.shown()}",
             path=self.name,
             time=self.call.time,
             value=status,
