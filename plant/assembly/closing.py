@@ -163,7 +163,11 @@ class Assembler:
 
     # --- which conditions count -----------------------------------------------------------------------
     def closing(self) -> Closing:
-        """Conditions that restrict the coordinates, found at random poses."""
+        """Conditions that restrict the coordinates, found at random poses.
+
+        What an expression contains is read off its gradient instead: it may depend on a coordinate only
+        where a STEP begins, or later.
+        """
         from scipy.sparse import csr_array
 
         rng = np.random.default_rng(20240229)
@@ -193,6 +197,10 @@ class Assembler:
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
         self._kept = kept = np.flatnonzero(pattern.any(axis=1))
+        uneven = [k for k in kept if self.closure.conditions[k].uneven]
+        rows, columns = (np.array(places, dtype=int) for places in self.closure.J.sparsity().get_triplet())
+        written = np.isin(rows, uneven)
+        pattern[rows[written], columns[written]] = True
         if not self.curved:
             self._refuse_unfelt(np.setdiff1d(np.arange(self.closure.size), kept), [(q, None) for q in poses])
         if lent.any():

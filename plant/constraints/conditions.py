@@ -44,6 +44,7 @@ class Condition:
     start : float or None     value at the start, where level leaves it open; `start_rate` of its rate
     driven : bool             it prescribes a motion in time
     written : bool            it is a model's own expression or routine, which may touch 0 only
+    uneven : bool             its gradient may vanish near the start, and not elsewhere: STEP, TIME * DX
     """
 
     constraint: NamedConstraint
@@ -57,3 +58,4 @@ class Condition:
     start_rate: float | None = None
     driven: bool = False
     written: bool = False
+    uneven: bool = False

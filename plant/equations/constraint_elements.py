@@ -123,7 +123,8 @@ def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]
     q = [values.coordinate(*each) for each in joints]
     if coupler.coefficients is None:
         found = values.scripted(coupler, ca.vertcat(*q))
-        yield Condition(values.constraint(coupler), "COUSUB of the coordinates", found, written=True)
+        about = "COUSUB of the coordinates"
+        yield Condition(values.constraint(coupler), about, found, written=True, uneven=True)
         return
     design = [values.coordinate_at_design(*each) for each in joints]
     total = ca.SX(0)
@@ -138,7 +139,7 @@ def _general(values: Values, constraint: Constraint_General) -> Iterator[Conditi
     _refuse_constants(values, constraint, g)
     moving = values.local.moves(g)
     level = VELOCITY if moving else POSITION
-    yield Condition(values.constraint(constraint), "expr", g, level, moving=moving, written=True)
+    yield Condition(values.constraint(constraint), "expr", g, level, moving=moving, written=True, uneven=True)
 
 
 def _driven(
@@ -153,6 +154,7 @@ def _driven(
             path=motion.where,
             hint='Prescribe the rate, val_type="V", or write it as a Constraint_General.',
         )
+    follows = values.local.moves(drive) or (level == POSITION and values.local.displaces(drive))
     if level == POSITION:
         value, drive = value - drive, ca.SX(0)
     yield Condition(
@@ -164,6 +166,7 @@ def _driven(
         start=motion.ic_disp if level >= VELOCITY else None,
         start_rate=motion.ic_vel if level == ACCELERATION else None,
         driven=True,
+        uneven=follows,
     )
 
 
@@ -198,7 +201,7 @@ def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Con
     _refuse_integrals(values, variable, g)
     _refuse_constants(values, variable, g)
     reacts = variable.autobalance != "DISABLED"
-    yield Condition(values.constraint(variable), "expr", g, reacts=reacts, written=True)
+    yield Condition(values.constraint(variable), "expr", g, reacts=reacts, written=True, uneven=True)
 
 
 def _refuse_integrals(values: Values, element: Element, g: ca.SX) -> None:
