@@ -82,7 +82,11 @@ class MotionDerivatives:
 
     def moves_with_rates(self, g: ca.SX) -> bool:
         """Whether g depends on velocities."""
-        return bool(ca.jacobian(ca.vertcat(g, self._roots(g).R), self._qd).nnz())
+        return bool(self._by_rates(ca.vertcat(g, self._roots(g).R)).nnz())
+
+    def _by_rates(self, g: ca.SX) -> ca.SX:
+        """Derivative by the joints' rates; full turns of an angle have none, though its rate chooses them."""
+        return ca.sparsify(ca.jacobian(g, self._qd))
 
     def rate(self, g: ca.SX) -> ca.SX:
         """Total time derivative of g.
@@ -108,10 +112,11 @@ class MotionDerivatives:
         if qdot is None:
             qdot = self._qdot
         total = ca.jacobian(g, self._q) @ qdot + ca.jacobian(g, self._time)
-        if ca.jacobian(g, self._qd).nnz():
+        by_rates = self._by_rates(g)
+        if by_rates.nnz():
             if self._rates is None:
                 raise Refusal("it depends on velocities, and its rate on accelerations not known here")
-            total = total + ca.jacobian(g, self._qd) @ self._rates
+            total = total + by_rates @ self._rates
         for state, rate in self._states:
             slope = ca.jacobian(g, state)
             if slope.nnz():

@@ -57,6 +57,15 @@ def test_bilateral_force_follows_the_gradient():
     assert acceleration(alone, (vx, vy, 0.9)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize(("axis", "n"), [("X", 0), ("Y", 1), ("Z", 2)])
+def test_an_angle_that_counts_turns_is_damped_by_its_rate(axis, n):
+    """Its full turns are chosen by its rate, but it depends on displacements only."""
+    alone = particle(Force_Penalty(id=1, expr=f"A{axis}(9) - 0.1", penalty=5.0, penalty1=0.3))
+    alone.x0[alone.slice("bead.qd")] = [1.7 * (k == n) for k in range(6)]
+    expected = [(5.0 * 0.1 - 0.3 * 1.7) / (0.4, 0.5, 0.6)[n] * (k == n) for k in range(3)]
+    assert alone.derivative(0.0, alone.x0)[alone.slice("bead.qd")][:3] == pytest.approx(expected, abs=1e-12)
+
+
 def test_explicit_time_counts_in_the_rate():
     alone = particle(Force_Penalty(id=1, expr="dz(9) - 3*TIME**2", penalty=10.0, penalty1=5.0))
     F = -10.0 * (-0.2 - 3 * 0.25) - 5.0 * (0.4 - 6 * 0.5)
