@@ -36,7 +36,6 @@ from plant.elements import (
 from plant.equations.reaction_functions import ReactionFunctions
 from plant.equations.setting import Setting
 from plant.mechanics.mechanism import Mechanism
-from plant.mechanics.spatial import cross
 from plant.names import unique_names
 
 BODY = tuple(f"{n}{c}" for n in ("r", "v", "w", "a", "al") for c in "xyz")
@@ -108,10 +107,9 @@ def declare(b: Equations, values: Setting, solution: Solution, closure: Closure 
     for name, element in shown.forces.items():
         wrenches = values.wrenches(element)
         if wrenches:
-            F, T = wrenches[0].F, wrenches[0].T
-            if wrenches[0].at is not None:
-                T = T + cross(wrenches[0].at - values.marker(wrenches[0].marker).r, F)
-            b.output(name, _dense([F, T]), labels=WRENCH, auxiliary=True)
+            first = wrenches[0]
+            parts = [first.F, first.torque_about(values.marker(first.marker).r)]
+            b.output(name, _dense(parts), labels=WRENCH, auxiliary=True)
     for name, spring in shown.springs.items():
         b.output(name, _dense(spring.parts(values)), labels=SPRING, auxiliary=True)
     if closure is not None and closure.positions:

@@ -52,7 +52,6 @@ from plant.forces.wrench import Applied, Spin
 from plant.mechanics.kinematics import Kinematics
 from plant.mechanics.mechanism import GROUND
 from plant.mechanics.motion import MotionDerivatives, Roots
-from plant.mechanics.spatial import cross
 from plant.mechanics.turning import Turning
 from plant.reporting import PlantWarning
 from plant.routines.access import spline_of
@@ -368,9 +367,7 @@ class Quantities:
         if jflag >= len(applied):
             return ca.SX(0)
         wrench = applied[jflag]
-        whole = wrench.F if comp <= 4 else wrench.T
-        if wrench.at is not None and comp > 4:  # the same force, at J's own origin
-            whole = whole + cross(wrench.at - self.marker(wrench.marker).r, wrench.F)
+        whole = wrench.F if comp <= 4 else wrench.torque_about(self.marker(wrench.marker).r)
         if comp in (1, 5):
             return norm(whole)
         return ca.dot(whole, self.marker(frame).A[:, (comp - 2) % 4])

@@ -22,7 +22,6 @@ from plant.equations.setting import Setting
 from plant.expressions.corners import norm
 from plant.expressions.scope import Refusal
 from plant.forces.penalty import penalty_wrenches
-from plant.mechanics.spatial import cross
 
 NOTHING = ca.SX(3, 1)
 
@@ -126,10 +125,7 @@ class ReactionFunctions:
                 markers = [w.marker for w in wrenches]
                 if i in markers and (j == 0 or j in markers):
                     w = wrenches[markers.index(i)]
-                    turned = w.T
-                    if w.at is not None:
-                        turned = turned + cross(w.at - self._kinematics.marker(i).r, w.F)
-                    F, T = F + w.F, T + turned
+                    F, T = F + w.F, T + w.torque_about(self._kinematics.marker(i).r)
         constraints: list[type[Element]] = [Constraint_Joint, Motion_Joint, Motion_Marker]
         for kind in constraints:
             for element in setting.model.all(kind):

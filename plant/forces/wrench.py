@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from plant.mechanics.spatial import cross
+
 NOTHING = ca.SX(3, 1)
 """No force, or no torque."""
 
@@ -17,12 +19,20 @@ class Wrench:
     marker : int     id of the marker
     F, T : (3, 1)    force [force] at `at`, torque [force length]
     at : (3, 1)      where the force acts, in the ground frame; None: at the marker's own origin
+    floats : bool    the marker goes along with `at`, wherever a file puts it
     """
 
     marker: int
     F: ca.SX
     T: ca.SX
     at: ca.SX | None = None
+    floats: bool = False
+
+    def torque_about(self, origin: ca.SX) -> ca.SX:
+        """(3, 1) torque about the marker, whose origin is (3, 1) where it does not float."""
+        if self.at is None or self.floats:
+            return self.T
+        return self.T + cross(self.at - origin, self.F)
 
 
 Applied = tuple[Wrench, ...]

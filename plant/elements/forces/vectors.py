@@ -93,8 +93,8 @@ class _Vector(UserSubroutine, Force):
 class Force_Vector_TwoBody(_Vector):
     """Force [force] and torque [force length] on I, components along ``ref_marker_id``; reaction on J.
 
-    The floating marker stays on top of I, so the reaction acts at the same point. Components not given
-    are 0; ``ref_marker_id`` 0 or absent means global axes.
+    The floating marker stays on top of I, so the reaction acts, and is reported, at the same point.
+    Components not given are 0; ``ref_marker_id`` 0 or absent means global axes.
     """
 
     i_marker_id: MarkerId
@@ -111,7 +111,7 @@ class Force_Vector_TwoBody(_Vector):
         """Force at I; the floating marker J stays on top of I, so the reaction acts at r_I on its body."""
         F, T = self._force_and_torque(setting)
         r = setting.marker(self.i_marker_id).r
-        return Wrench(self.i_marker_id, F, T), Wrench(self.j_floating_marker_id, -F, -T, r)
+        return Wrench(self.i_marker_id, F, T), Wrench(self.j_floating_marker_id, -F, -T, r, floats=True)
 
     def in_plane(self, plane: Plane) -> bool:
         """Force along the plane, torque about its normal."""

@@ -86,7 +86,7 @@ class Scene:
         O = np.zeros(3)
         A = self.A(31)
         F, T, d = A @ [1.3, -0.4, 0.7], A @ [0.2, 0.5, -0.3], self.r(21) - self.r(31)
-        found = {("GFORCE", 1): (21, 31, F, T, -F, -T - cross(d, F))}
+        found = {("GFORCE", 1): (21, 31, F, T, -F, -T)}  # marker 31 floats: it is where 21 is
         found["VFORCE", 2] = (30, None, self.A(22) @ [0.5, 2.0, -1.0], O, O, O)
         apart = self.r(22) - self.r(31)
         F = -2.5 * apart / norm(apart)
@@ -116,11 +116,12 @@ class Scene:
         a, al = {1: np.zeros(3)}, {1: np.zeros(3), 4: np.zeros(3)}
         for body, cg in CG.items():
             force, torque = MASS[body] * G, np.zeros(3)
-            for i, j, *wrenches in self.loads.values():
-                for marker, F, T in ((i, *wrenches[:2]), (j, *wrenches[2:])):
+            for (function, _), (i, j, *wrenches) in self.loads.items():
+                at_j = i if function == "GFORCE" else j
+                for marker, at, F, T in ((i, i, *wrenches[:2]), (j, at_j, *wrenches[2:])):
                     if marker is not None and self.body(marker) == body:
                         force = force + F
-                        torque = torque + T + cross(self.r(marker) - self.r(cg), F)
+                        torque = torque + T + cross(self.r(at) - self.r(cg), F)
             a[body] = force / MASS[body]
             if body in self.about:
                 I, w = self.about[body], self.w[body]
@@ -225,6 +226,7 @@ def expected(s: Scene) -> dict[str, float]:
     F, T = (s.loads["GFORCE", 1][n] + s.loads["BUSH", 1][n] for n in (2, 3))  # all between 21 and 31
     for n, x in enumerate("XYZ"):
         found |= {f"F{x}(21,31,22)": F @ s.A(22)[:, n], f"T{x}(21,31)": T[n]}
+        found[f"T{x}(31,21)"] = s.loads["GFORCE", 1][5][n] + s.loads["BUSH", 1][5][n]
     return found | {
         "FM(21,31)": norm(F),
         "TM(21,31)": norm(T),
