@@ -43,6 +43,10 @@ class Inertia_Wheel(Force):
                 "name a marker of a Body_Rigid"
             )
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return (self.marker_id,)
+
     def apply(self, setting: Surroundings) -> Applied:
         """-T a - w x (h a): the motor's reaction, and what turning the momentum h a takes."""
         marker = setting.marker(self.marker_id)

@@ -116,8 +116,7 @@ def _torques_on_points(model: Model) -> None:
     for kind in FORCES:
         for force in model.all(kind):
             if force.only_turns:
-                ends = (getattr(force, name, None) for name in ("marker_id", "i_marker_id", "j_marker_id"))
-                for id in filter(None, (*ends, getattr(force, "j_floating_marker_id", None))):
+                for id in force.ends:
                     body = model.body_of(model.find(Reference_Marker, id))
                     if isinstance(body, Body_Point):
                         what = f"its torque on {body.where} changes nothing: a point mass does not turn"

@@ -121,10 +121,8 @@ class ReactionFunctions:
         F, T = NOTHING, NOTHING
         for force_type in FORCES:
             for force in setting.model.all(force_type):
-                wrenches = setting.wrenches(force)
-                markers = [w.marker for w in wrenches]
-                if i in markers and (j == 0 or j in markers):
-                    w = wrenches[markers.index(i)]
+                if i in force.ends and (j == 0 or j in force.ends):  # others may need this sum themselves
+                    w = setting.wrenches(force)[force.ends.index(i)]
                     F, T = F + w.F, T + w.torque_about(self._kinematics.marker(i).r)
         constraints: list[type[Element]] = [Constraint_Joint, Motion_Joint, Motion_Marker]
         for kind in constraints:

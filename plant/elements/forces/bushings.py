@@ -62,6 +62,10 @@ class Force_Bushing(Force):
 
     readers = ("BUSH",)
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return self.i_marker_id, self.j_marker_id
+
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
         yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)
@@ -169,6 +173,10 @@ class Force_Field(UserSubroutine, Force):
         for name, _ in self.attributes:
             if name.lower() not in MATRICES:
                 yield Idle((name,), "no such attribute is known", near_miss(name.lower(), MATRICES))
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return self.i_marker_id, self.j_marker_id
 
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)

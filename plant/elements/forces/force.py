@@ -41,6 +41,11 @@ class Force(Element):
         """Does it exert torques and nothing else?"""
         return False
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """Markers it acts at, in the order of its wrenches."""
+        return ()
+
     def apply(self, setting: Surroundings) -> Applied:
         """Its wrenches, the one on marker I first."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it applies")

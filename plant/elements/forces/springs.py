@@ -53,6 +53,10 @@ class Force_SpringDamper(Force):
                 "length any length above 0 with preload = -stiffness*length"
             )
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return self.i_marker_id, self.j_marker_id
+
     def faults_in(self, others: Others) -> Iterator[str]:
         yield from super().faults_in(others)
         yield from pair_faults(others, self.i_marker_id, self.j_marker_id, self.body1_id, self.body2_id)

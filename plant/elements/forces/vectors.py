@@ -107,6 +107,10 @@ class Force_Vector_TwoBody(_Vector):
         ids = (self.i_marker_id, self.j_floating_marker_id, self.body1_id, self.body2_id)
         yield from pair_faults(others, *ids)
 
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return self.i_marker_id, self.j_floating_marker_id
+
     def apply(self, setting: Surroundings) -> Applied:
         """Force at I; the floating marker J stays on top of I, so the reaction acts at r_I on its body."""
         F, T = self._force_and_torque(setting)
@@ -126,6 +130,10 @@ class Force_Vector_OneBody(_Vector):
     """
 
     marker_id: MarkerId
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return (self.marker_id,)
 
     def apply(self, setting: Surroundings) -> Applied:
         """Force at the marker's origin, torque on its body; no reaction."""
@@ -159,6 +167,10 @@ class Force_Scalar_TwoBody(UserSubroutine, Force):
     @property
     def only_turns(self) -> bool:
         return self.type == "TORQUE"
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        return (self.i_marker_id,) if self.is_action_only else (self.i_marker_id, self.j_marker_id)
 
     def faults(self) -> Iterator[str]:
         yield from super().faults()

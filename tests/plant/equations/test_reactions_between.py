@@ -66,3 +66,23 @@ def test_a_motion_adds_its_torque_to_what_its_joint_carries(coordinates):
     expected = [*F, np.linalg.norm(F), *T, np.linalg.norm(T)]
     (found,) = shown("REVOLUTE", coordinates, motion, pairs=("21,11",))
     assert found == pytest.approx(np.array(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_friction_by_what_a_guide_exerts_slows_the_slider(coordinates):
+    """The force may be written with the sum of all between two markers, where it is none of these itself."""
+    along_x = f'psi="{np.pi / 2}" theta="{np.pi / 2}"'
+    deck = f"""<M><Model><Force_Gravity grav_y="-{G}"/><Body_Rigid id="1" isground="TRUE"/>
+    <Reference_Marker id="11" body_id="1" {along_x}/>
+    <Body_Rigid id="2" cg_id="20" mass="{M}" inertia_xx="1" inertia_yy="1" inertia_zz="1" v_ic_x="3"/>
+    <Reference_Marker id="20" body_id="2"/><Reference_Marker id="21" body_id="2" {along_x}/>
+    <Constraint_Joint id="1" type="TRANSLATIONAL" i_marker_id="21" j_marker_id="11"/>
+    <Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" ref_marker_id="0"
+        fx_expression="-0.2*FY(21,11)" fy_expression="-5"/>
+    <Reference_Variable id="1" expr="VX(20)"/><Reference_Variable id="2" expr="FY(21,11)"/>
+    <Control_PlantOutput id="1" label="y" variable_id_list="1 2"/></Model></M>"""
+    d = Diagram("slider")
+    d.add("plant", Plant.read(deck.encode(), coordinates=coordinates))
+    r = simulate(d, 0.4, log_at=[0.4], engine="reference", rtol=1e-9, atol=1e-11)
+    N = M * G + 5
+    assert r["plant.y"][0] == pytest.approx([3 - 0.2 * N / M * 0.4, N], rel=1e-9)
