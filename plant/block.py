@@ -22,7 +22,6 @@ from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
 from blocks.fact_sheet import FactSheet
 from plant.assembly.assemble import Assembly, assemble, start_of_tree
-from plant.assembly.closing import SingularMass
 from plant.assembly.initial_rates import Wish, wishes_of
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates, named
@@ -59,7 +58,7 @@ from plant.facts import facts_of, line_of
 from plant.fields import model_name, with_fields
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
-from plant.mechanics.massless import massless_links
+from plant.mechanics.massless import SingularMass, massless_links
 from plant.mechanics.mechanism import Mechanism, mechanism_of
 from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning, already_said, passed_on, recorded

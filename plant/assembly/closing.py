@@ -24,6 +24,7 @@ from blocks.contract.symbols import tracing
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.failed_routines import not_met
+from plant.assembly.flat_gradients import add_written, aside, starts_flat
 from plant.assembly.initial_rates import Wish, weighted
 from plant.assembly.reach import Sizes, travels
 from plant.assembly.repeated_conditions import loop_of, repetitions
@@ -33,7 +34,7 @@ from plant.assembly.touching import refuse_touching, values_beside, written_by_h
 from plant.assembly.unfelt import pulls, refuse_unfelt
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.light import lent_inertia
-from plant.mechanics.massless import is_singular, slender_rates
+from plant.mechanics.massless import SingularMass, is_singular, slender_rates
 from plant.mechanics.rank import MassRoot, Triangle
 
 if TYPE_CHECKING:
@@ -47,10 +48,6 @@ STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 LEAST = 1e-6  # of a squared length: a smaller one of a condition holds next to nothing
 NOTHING_LEFT = 1e-11  # of a condition's natural size: a smaller entry counts as zero
 NONE: Mapping[int, float] = MappingProxyType({})
-
-
-class SingularMass(ModelError):
-    """The mechanism has directions that neither inertia nor constraints restrict."""
 
 
 class Assembler:
@@ -135,7 +132,7 @@ class Assembler:
         length at a pose beside it.
         """
         rates = self.sizes.rates
-        lengths = _diagonal(J.multiply(rates[None, :]))
+        lengths = self._squares(J)
         if (lengths > LEAST * lengths.max(initial=0.0)).all():
             return lengths
         aside = self._moved(q, STRIDE * np.cos(np.arange(len(rates))) * rates)
@@ -144,6 +141,10 @@ class Assembler:
         except ModelError:  # implicit variables may have a solution only near the start
             return lengths
         return np.maximum(lengths, LEAST * nearby)
+
+    def _squares(self, J: csr_array) -> np.ndarray:
+        """(m,) squared lengths of gradients, for turns of 1 rad and ways as long as the mechanism."""
+        return _diagonal(J.multiply(self.sizes.rates[None, :]))
 
     def _system(self, q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
         """Values and rates of the conditions, Jacobian and mass matrix, which is made regular.
@@ -163,11 +164,7 @@ class Assembler:
 
     # --- which conditions count -----------------------------------------------------------------------
     def closing(self) -> Closing:
-        """Conditions that restrict the coordinates, found at random poses.
-
-        What an expression contains is read off its gradient instead: it may depend on a coordinate only
-        where a STEP begins, or later.
-        """
+        """Conditions that restrict the coordinates, found at random poses."""
         from scipy.sparse import csr_array
 
         rng = np.random.default_rng(20240229)
@@ -197,27 +194,15 @@ class Assembler:
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
         self._kept = kept = np.flatnonzero(pattern.any(axis=1))
-        uneven = [k for k in kept if self.closure.conditions[k].uneven]
-        rows, columns = (np.array(places, dtype=int) for places in self.closure.J.sparsity().get_triplet())
-        written = np.isin(rows, uneven)
-        pattern[rows[written], columns[written]] = True
+        add_written(self.closure, kept, pattern)
         if not self.curved:
             self._refuse_unfelt(np.setdiff1d(np.arange(self.closure.size), kept), [(q, None) for q in poses])
         if lent.any():
             compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
         design, support = self._system(q0)[2][kept], self._support[kept]
-        return Closing(
-            tuple(kept.tolist()),
-            pattern[kept],
-            scale,
-            natural[kept],
-            support,
-            lent[kept],
-            ballast,
-            self.sizes.rates,
-            design,
-        )
+        counting = (pattern[kept], scale, natural[kept], support, lent[kept])
+        return Closing(tuple(kept.tolist()), *counting, ballast, self.sizes.rates, design)
 
     def _natural_sizes(self, q: np.ndarray, flow: np.ndarray | None = None) -> np.ndarray:
         """(m,) what a condition changes by where bodies turn by 1 rad and travel as far as they are large."""
@@ -289,10 +274,14 @@ class Assembler:
         ------
         ModelError    naming the element that stays open the widest
         """
-        for _ in range(ROUNDS):
+        conditions = [self.closure.conditions[k] for k in self._started]
+        for n in range(ROUNDS):
             residual, J, H, natural = self._starts(q, held)
             if np.all(np.abs(residual) <= CLOSED * natural):
                 return q
+            if not n and starts_flat(conditions, residual, self._squares(J), natural):
+                q = self._moved(q, aside(self.sizes.rates))
+                continue
             root = MassRoot(H)
             step = root.rates(Triangle(root.rows(J), natural).least(-residual))
             longest = (np.abs(step) / self.sizes.rates).max()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
+from blocks.errors import ModelError
 from plant.mechanics.inertia import plain_inertia
 from plant.mechanics.joints import JointNumbers
 from plant.mechanics.mechanism import GROUND, Mechanism
@@ -23,6 +24,10 @@ from plant.mechanics.mechanism import GROUND, Mechanism
 SLENDER = 1e-6  # of a body's largest principal moment: below it a moment loses digits
 SINGULAR = 1e-13
 """Smallest eigenvalue of an inertia matrix scaled to ones on its diagonal: below it is singular."""
+
+
+class SingularMass(ModelError):
+    """The mechanism has directions that neither inertia nor constraints restrict."""
 
 
 def massless_links(mechanism: Mechanism) -> list[int]:

@@ -26,6 +26,8 @@ def _universal_bias(q: Matrix, qd: Matrix) -> Matrix:
 
 def _nearest_universal(r: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, Closeness]:
     psi, phi = np.arctan2(A[0, 2], -A[1, 2]), np.arctan2(A[2, 0], A[2, 1])
+    if abs(A[2, 2]) == 1.0:  # parallel bars: all directions are as near; x_I stays
+        psi, phi = np.arctan2(A[1, 0], A[0, 0]), 0.0
     tilt = abs(float(np.arcsin(np.clip(A[2, 2], -1, 1))))
     return np.array([psi, phi]), Closeness(float(np.linalg.norm(r)), tilt)
 
