@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import casadi as ca
 import numpy as np
@@ -103,17 +103,28 @@ def mention_massless(mechanism: Mechanism) -> None:
     The format lets it out for bodies that cannot move only; here it counts as zero. A mass without moments of
     inertia is a point mass, which is an ordinary thing to write.
     """
-    for i, link in enumerate(mechanism.links):
+    fixed = _fixed_to_ground(mechanism)
+    for link in mechanism.links:
         body = link.body.source
         if not isinstance(body, Body_Rigid) or body.mass is not None:
             continue
-        if any(mechanism.links[k].joint.nv for k in mechanism.path(i)):
+        if link.body.key not in fixed:
             inertia = "" if body.inertia is not None else " and no moments of inertia"
             warn_user(
                 f"{body.where}: can move, but has no mass{inertia}; zero is taken. Write mass, or fix its "
                 "markers to the neighbouring body.",
                 PlantWarning,
             )
+
+
+def _fixed_to_ground(mechanism: Mechanism) -> set[Hashable]:
+    """Bodies that joints without any freedom hold to the ground, in either kind of coordinates."""
+    description = mechanism.description
+    rigid = [j for j in description.joints if j.kind.joint is not None and j.kind.fixes == (3, 3)]
+    found: set[Hashable] = {description.ground}
+    while more := {end[0] for j in rigid if found & {j.I[0], j.J[0]} for end in (j.I, j.J)} - found:
+        found |= more
+    return found
 
 
 def _shifted_too_far(mechanism: Mechanism, i: int) -> str:

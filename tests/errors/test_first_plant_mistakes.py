@@ -88,7 +88,8 @@ def test_angles_that_look_like_degrees():
         axle(Reference_Marker(id=21, body_id=2, psi=0.0, theta=90.0))
 
 
-def test_body_that_moves_without_a_mass():
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_body_that_moves_without_a_mass(coordinates):
     part = [
         Body_Rigid(id=3, label="Cover", cg_id=30),
         Reference_Marker(id=30, body_id=3),
@@ -97,16 +98,17 @@ def test_body_that_moves_without_a_mass():
     with pytest.warns(
         PlantWarning, match='Body_Rigid id=3 "Cover": can move, but has no mass and no moments'
     ):
-        Plant.from_model(axle(*part))
+        Plant.from_model(axle(*part), coordinates=coordinates)
 
 
-def test_body_that_cannot_move_needs_no_mass(recwarn):
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_body_that_cannot_move_needs_no_mass(recwarn, coordinates):
     part = [
         Body_Rigid(id=3, cg_id=30),
         Reference_Marker(id=30, body_id=3),
         Constraint_Joint(id=2, type="FIXED", i_marker_id=30, j_marker_id=10),
     ]
-    Plant.from_model(axle(*part))
+    Plant.from_model(axle(*part), coordinates=coordinates)
     assert not recwarn.list
 
 
