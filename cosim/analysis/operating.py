@@ -260,7 +260,7 @@ class SystemAtPoint:
             c = self.context
             self._jacobian = Bound(function, [self._time, c.x, c.h, c.w, c.p])
         self._time[0] = self.context.t
-        whole = self._jacobian().reshape(variables.numel(), -1).T
+        whole = self._jacobian().reshape(variables.numel(), results.numel()).T
         rows, columns = len(whole) - nz, variables.numel() - nz
         if nz:
             change = np.linalg.solve(whole[rows:, columns:], whole[rows:, :columns])

@@ -92,7 +92,7 @@ def equilibrium(
     model.context.t = time  # the time of what is sampled
     swings = 0
     try:
-        if limits.method == "MKEAM" and not quasi:
+        if limits.method == "MKEAM" and not quasi and stage.dof:
             swings = _swing(stage, model, limits)
         found = equilibrium_near(model, max(ROUNDS, limits.max_num_iter or 0))
     except StaticsError as error:

@@ -35,6 +35,26 @@ def rests(model, coordinates, commands=STATIC, **options):
     return run.result[name][-1], run
 
 
+@pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])
+@pytest.mark.parametrize("held", ["clamped", "propped", "driven"])
+def test_what_cannot_move_is_at_rest(held, commands, coordinates):
+    """A beam that is clamped, propped or held by a motion: weight and moment; clamped it has no states."""
+    beam = marker(11, 1, axes=ALONG_Y) + body(2, 2.0, 1.0, 0.4, 0.0, 0.0) + marker(21, 2, axes=ALONG_Y)
+    beam += joint(1, "FIXED" if held == "clamped" else "REVOLUTE", 21, 11)
+    beam += {
+        "clamped": "",
+        "propped": marker(12, 1, 1.0) + marker(22, 2, 1.0) + joint(2, "INPLANE", 22, 12),
+        "driven": '<Motion_Joint id="1" joint_id="1" val_type="D" expr="0"/>',
+    }[held]
+    moment = "MOTION(1,0,7)" if held == "driven" else "JOINT(1,0,7)"
+    beam += f'<Post_Request id="1" type="EXPRESSION" expr1="JOINT(1,0,4)" expr2="{moment}"/>'
+    found, run = rests(beam, coordinates, commands)
+    W = 2.0 * 9.81
+    force, turning = (0.6 * W, 0.0) if held == "propped" else (W, -0.4 * W)
+    assert found == pytest.approx([force, turning], abs=1e-9)
+    assert "static equilibrium" in run.steps[-1].text
+
+
 @pytest.mark.parametrize("angle", [0.3, 1.2, np.pi / 2, 2.5])
 def test_a_pendulum_hangs(checked, angle, coordinates):
     """From the side too, where the Jacobian is singular."""
