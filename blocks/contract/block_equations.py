@@ -258,6 +258,17 @@ class Equations(SolvingEquations):
         """Number of ticks so far, the present one included."""
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
 
+    def clock(self, ticks: Ticks) -> tuple[Array, Array]:
+        """Time of the newest tick [s] and number of ticks so far, of a clock that does not stand still.
+
+        In a conditional part `tick_time` and `tick_count` tell of ticks at which the part was active; a clock
+        goes on, as `time` does. It is for signals that are functions of time. A block has no samples at the
+        ticks of its clocks.
+        """
+        time, count, _ = self._rate_symbols(ticks)
+        self._clocks[ticks] = None
+        return as_scalar(time), as_scalar(count)
+
     def sample_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
         """Like `tick_count`, but starts anew at 1 at events of blocks in front: holds restart there."""
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[2])

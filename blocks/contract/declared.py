@@ -174,6 +174,7 @@ class Declared:
 
     time : symbol of t [s]; ticks : the local rates, in order of use; tick_symbols : (3*len(ticks),)
     symbols [time of the last tick, number of ticks so far, number since holds restarted] per rate.
+    clocks : those of `ticks` that go on in a conditional part, whether it is active or not
     """
 
     inputs: tuple[Input, ...] = ()
@@ -193,6 +194,7 @@ class Declared:
     rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step
     ranges: tuple[ValueRange, ...] = ()
     implicit: tuple[Callable[[], ImplicitSolution], ...] = ()
+    clocks: tuple[Ticks, ...] = ()
 
     def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""

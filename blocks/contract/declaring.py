@@ -65,6 +65,7 @@ class Declarations:
         self._implicit: list[Callable[[], ImplicitSolution]] = []
         self._histories: list[SampleHistory] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
+        self._clocks: dict[Ticks, None] = {}
         self._residuals: list[ca.SX] = []
         self._calls: list[PythonCall] = []
         self._time = ca.SX.sym("t")
@@ -144,6 +145,7 @@ class Declarations:
             self._rounding,
             tuple(self._ranges),
             tuple(self._implicit),
+            tuple(self._clocks),
         )
 
     def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:

@@ -206,8 +206,8 @@ class Pulse(Block):
         """Declare the two rates and the output."""
         (amplitude,) = b.parameters(amplitude=self.amplitude)
         period, delay = rational(self.period), rational(self.delay)
-        rises = b.tick_count(Ticks(period, delay))
-        falls = b.tick_count(Ticks(period, delay + rational(self.width) * period))
+        _, rises = b.clock(Ticks(period, delay))
+        _, falls = b.clock(Ticks(period, delay + rational(self.width) * period))
         b.output("y", np.where(rises > falls, amplitude, 0.0))
 
 

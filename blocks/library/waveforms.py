@@ -117,8 +117,8 @@ class SquareWave(Block):
         """Declare the two rates and the output."""
         amplitude, bias = b.parameters(amplitude=self.amplitude, bias=self.bias)
         period, delay = rational(self.period), rational(self.delay)
-        rises = b.tick_count(Ticks(period, delay))
-        falls = b.tick_count(Ticks(period, delay + rational(self.duty) * period))
+        _, rises = b.clock(Ticks(period, delay))
+        _, falls = b.clock(Ticks(period, delay + rational(self.duty) * period))
         swing = np.where(rises > falls, amplitude, -amplitude)
         b.output("y", bias + np.where(rises > 0, swing, 0.0 * amplitude))
 
@@ -151,9 +151,10 @@ class Sawtooth(Block):
         """Declare the rate and the output."""
         amplitude, bias = b.parameters(amplitude=self.amplitude, bias=self.bias)
         ticks = Ticks(rational(self.period), rational(self.delay))
-        s = (b.time - b.tick_time(ticks)) / float(ticks.period)
+        fell, falls = b.clock(ticks)
+        s = (b.time - fell) / float(ticks.period)
         swing = amplitude * (2.0 * s - 1.0)
-        b.output("y", bias + np.where(b.tick_count(ticks) > 0, swing, 0.0 * amplitude))
+        b.output("y", bias + np.where(falls > 0, swing, 0.0 * amplitude))
 
 
 @dataclass(frozen=True)
@@ -191,10 +192,10 @@ class Triangle(Block):
         amplitude, bias = b.parameters(amplitude=self.amplitude, bias=self.bias)
         period, delay, rise = rational(self.period), rational(self.delay), rational(self.rise)
         low, top = Ticks(period, delay), Ticks(period, delay + rise * period)
-        rises = b.tick_count(low) > b.tick_count(top)
-        up = (b.time - b.tick_time(low)) / float(rise * period)
-        down = 1.0 - (b.time - b.tick_time(top)) / float((1 - rise) * period)
-        s = np.where(b.tick_count(low) > 0, np.where(rises, up, down), 0.0)
+        (rose, rises), (fell, falls) = b.clock(low), b.clock(top)
+        up = (b.time - rose) / float(rise * period)
+        down = 1.0 - (b.time - fell) / float((1 - rise) * period)
+        s = np.where(rises > 0, np.where(rises > falls, up, down), 0.0)
         b.output("y", bias + amplitude * (2.0 * s - 1.0))
 
 
@@ -375,15 +376,13 @@ class RepeatingSequence(Block):
         (values,) = b.parameters(values=self.values)
         rows = values.reshape(len(exact), -1)
         corners = [Ticks(exact[-1], time) for time in exact[:-1]]
-        counts = [b.tick_count(ticks) for ticks in corners]
+        times, counts = zip(*[b.clock(ticks) for ticks in corners], strict=True)
         piece = (
             sum(counts[1:]) - (len(counts) - 1) * (counts[0] - 1.0) if len(counts) > 1 else 0.0 * counts[0]
         )
         step = np.diff(np.array(exact, dtype=float)).reshape(-1, 1)
         slopes = (rows[1:] - rows[:-1]) / step
-        since = (
-            b.time - b.tick_time(corners[0]) - pick(np.array(exact[:-1], dtype=float).reshape(-1, 1), piece)
-        )
+        since = b.time - times[0] - pick(np.array(exact[:-1], dtype=float).reshape(-1, 1), piece)
         b.output("y", pick(rows[:-1], piece) + pick(slopes, piece) * since)
 
 

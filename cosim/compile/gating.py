@@ -123,6 +123,8 @@ class _Gate:
         ports = [Input(name, 1, False, None, symbol) for name, symbol in self.symbols.items()]
         invariants = tuple(self.keep(seen(g), ca.SX.zeros(g.numel())) for g in d.invariants)
         once = self.obeyed.once
+        going_on = [k for k, ticks in enumerate(d.ticks) if ticks in d.clocks]
+        clock_symbols = ca.vertcat(ca.SX(0, 1), *[d.tick_symbols[3 * k : 3 * k + 3] for k in going_on])
         return replace(
             d,
             inputs=(*d.inputs, *ports),
@@ -131,8 +133,8 @@ class _Gate:
             events=(*events, *self.events),
             invariants=invariants,
             terms=self._terms(seen),
-            ticks=() if once else d.ticks,
-            tick_symbols=ca.SX(0, 1) if once else d.tick_symbols,
+            ticks=d.clocks if once else d.ticks,
+            tick_symbols=clock_symbols if once else d.tick_symbols,
             histories=() if once else d.histories,
             implicit=(),  # what follows is not what they found, where the part is not active
         )
@@ -176,7 +178,8 @@ class _Gate:
     # --- what expressions see in place of symbols ---------------------------------------------------------
     def _seen(self) -> Any:
         for k, ticks in enumerate(self.d.ticks):
-            self._ticks(k, ticks)
+            if ticks not in self.d.clocks:
+                self._ticks(k, ticks)
         if self.obeyed.restarts:
             self._start_anew()
         old = ca.vertcat(ca.SX(0, 1), *[a for a, _ in self.eyes])
