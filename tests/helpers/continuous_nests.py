@@ -1,8 +1,9 @@
 """Conditional parts with continuous states inside each other: drawn, built, and followed in closed form.
 
 A nest is a tuple: ("leaf",), ("quick",), ("enabled", reset, falls, signal, nest), ("resettable", edge,
-signal, nest), ("if", reset, signal, nest, nest), ("switch", reset, signal, nest, nest), ("variant", nest),
-("both", nest, nest). Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals
+signal, nest), ("if", reset, signal, nest, nest), ("switch", reset, signal, nest, nest), ("newest", signal,
+signal, nest, nest), ("variant", nest), ("both", nest, nest). A "newest" shows which of two outputs was last
+called active. Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals
 change at instants of a grid, so that x is an exponential in between.
 """
 
@@ -27,16 +28,19 @@ Levels = Mapping[str, float]
 def continuous_nests(draw: Any, depth: int, names: list[str] | None = None) -> Nest:
     """A nest of at most this depth."""
     names = [] if names is None else names
-    more = ["enabled", "resettable", *CHOICES, "variant", "both"] if depth else []
+    more = ["enabled", "resettable", *CHOICES, "newest", "variant", "both"] if depth else []
     kind = draw(st.sampled_from([*LEAVES, *more]))
     if kind in LEAVES:
         return (kind,)
     head: list[Any] = [kind]
-    if kind not in ("variant", "both"):
+    if kind == "newest":
+        head += [f"c{len(names)}", f"c{len(names) + 1}"]
+        names += head[1:]
+    elif kind not in ("variant", "both"):
         names.append(f"c{len(names)}")
         head += [draw(st.sampled_from(EDGES)) if kind == "resettable" else draw(st.booleans())]
         head += [draw(st.booleans())] * (kind == "enabled") + [names[-1]]
-    several = 2 if kind in (*CHOICES, "both") else 1
+    several = 2 if kind in (*CHOICES, "newest", "both") else 1
     return (*head, *(draw(continuous_nests(depth - 1, names)) for _ in range(several)))
 
 
@@ -72,13 +76,15 @@ class Followed:
         self.inside = [Followed(part) for part in inner(nest)]
         self.signal = next(iter(signals(nest)), "")
         self.x = LEAVES.get(self.kind, (0.0, 0.0))[1]
-        self.y, self.before = self.at_zero(), None
+        self.y, self.before = 0.0 if self.kind == "newest" else self.at_zero(), None
 
     def at_zero(self) -> float:
         """The output before it was ever active: that of zeros, at which conditions do not hold."""
         values = [part.at_zero() for part in self.inside]
         if not values:
             return self.x
+        if self.kind == "newest":
+            return 0.0
         return sum(values) if self.kind == "both" else values[-1]
 
     def reset(self) -> None:
@@ -129,6 +135,10 @@ class Followed:
         values = [part.output(u, levels, a) for part, a in zip(self.inside, active, strict=True)]
         if self.kind == "both":
             return sum(values)
+        if self.kind == "newest":
+            on = [v for v, name in zip(values, self.nest[1:3], strict=True) if levels[name] > 0]
+            self.y = [*on, self.y][0] if runs else self.y
+            return self.y
         if self.kind not in ("enabled", *CHOICES):
             return values[0]
         if any(active):

@@ -1,9 +1,11 @@
 """Conditional parts inside each other: drawn, built, and gone through instant by instant without ordering.
 
-A nest is a tuple: ("leaf", period, offset), ("for", count, anew, period, offset), ("enabled", reset, falls,
-signal, nest), ("triggered", edge, signal, nest), ("resettable", edge, signal, nest), ("if", signal, nest,
-nest), ("variant", nest), ("both", nest, nest). All leaves do y = x + 10 u, x[k+1] = x + u; signals change at
-instants of a grid.
+A nest is a tuple: ("leaf", period, offset), ("for", count, anew, period, offset), ("while", limit, bound,
+anew, period, offset), ("merge", nest, nest, period, offset), ("newest", signal, signal, nest, nest),
+("enabled", reset, falls, signal, nest), ("triggered", edge, signal, nest), ("resettable", edge, signal,
+nest), ("if", signal, nest, nest), ("variant", nest), ("both", nest, nest). All leaves do y = x + 10 u,
+x[k+1] = x + u, in a "while" as long as y is below its bound; signals change at instants of a grid. A "merge"
+shows which of two outputs changed last, a "newest" which of two was last called active.
 """
 
 from __future__ import annotations
@@ -14,44 +16,46 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from blocks import DiscreteStateSpace
-from cosim import Diagram, Enabled, For, If, Resettable, Triggered, Variant
+from blocks import DiscreteStateSpace, Merge
+from cosim import Diagram, Enabled, For, If, Resettable, Triggered, Variant, While
 
 GRID = Fraction(1, 8)  # s
+LOOPS = ("for", "while")
 EDGES = ("rising", "falling", "either")
 OBEYING = {"enable", "trigger", "reset", "condition", "case"}  # inputs of parts that take a signal
 Nest = tuple[Any, ...]
 
 
 @st.composite
-def nests(draw: Any, depth: int, called: bool = False, names: list[str] | None = None) -> Nest:
-    """A nest of at most this depth; what is called by edges has no loops inside."""
+def nests(draw: Any, depth: int, names: list[str] | None = None) -> Nest:
+    """A nest of at most this depth."""
     names = [] if names is None else names
-    kinds = ["leaf"] if called else ["leaf", "for"]
+    kinds = ["leaf", *LOOPS]
     if depth:
-        kinds += ["enabled", "triggered", "resettable", "if", "variant", "both"]
+        kinds += ["merge", "newest", "enabled", "triggered", "resettable", "if", "variant", "both"]
     kind = draw(st.sampled_from(kinds))
 
-    def inside(less: int = 1, by_edges: bool = called) -> Nest:
-        return draw(nests(max(depth - less, 0), by_edges, names))
+    def inside(less: int = 1) -> Nest:
+        return draw(nests(max(depth - less, 0), names))
 
     def signal() -> str:
         names.append(f"c{len(names)}")
         return names[-1]
 
-    if kind in ("leaf", "for"):
+    if kind in ("leaf", "merge", *LOOPS):
         period = draw(st.integers(1, 3))
         offset = draw(st.integers(0, period - 1))
-        rate = (period * GRID, offset * GRID)
-        return (
-            ("leaf", *rate)
-            if kind == "leaf"
-            else ("for", draw(st.integers(0, 3)), draw(st.booleans()), *rate)
-        )
+        own: list[Any] = [draw(st.integers(0 if kind == "for" else 1, 4))] if kind in LOOPS else []
+        own += [draw(st.sampled_from([15.0, 60.0, 120.0, 240.0]))] if kind == "while" else []
+        own += [draw(st.booleans())] if kind in LOOPS else []
+        own += [inside(), inside(depth)] if kind == "merge" else []
+        return (kind, *own, period * GRID, offset * GRID)
+    if kind == "newest":
+        return (kind, signal(), signal(), inside(), inside(depth))
     if kind == "enabled":
         return (kind, draw(st.booleans()), draw(st.booleans()), signal(), inside())
     if kind in ("triggered", "resettable"):
-        return (kind, draw(st.sampled_from(EDGES)), signal(), inside(by_edges=called or kind == "triggered"))
+        return (kind, draw(st.sampled_from(EDGES)), signal(), inside())
     if kind == "variant":
         return (kind, inside())
     return (*((kind, signal()) if kind == "if" else (kind,)), inside(), inside(depth))
@@ -86,8 +90,20 @@ def wired(nest: Nest, parts: list[Any]) -> Diagram:
         for port in OBEYING & set(node.ports.inputs):
             entries[signals(nest)[0]] >> node[port]
         made.append(node["y"])
-    d.outport("y", made[0] if len(made) == 1 else made[0] + made[1])
+    d.outport("y", made[0] if len(made) == 1 else _together(d, nest, made))
     return d
+
+
+def _together(d: Diagram, nest: Nest, made: list[Any]) -> Any:
+    """The outputs of two parts as one."""
+    if nest[0] not in ("merge", "newest"):
+        return made[0] + made[1]
+    merge = d.add("m", Merge(2, sample=nest[-2], offset=nest[-1]) if nest[0] == "merge" else Merge(2))
+    for k, port in enumerate(made):
+        port >> merge[f"in{k + 1}"]
+        if nest[0] == "newest":
+            d[nest[k + 1]] >> merge[f"on{k + 1}"]
+    return merge["y"]
 
 
 def _parts(nest: Nest) -> list[Any]:
@@ -98,6 +114,9 @@ def _parts(nest: Nest) -> list[Any]:
         case ("for", count, anew, period, offset):
             once = DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=1)
             return [For(once, count, sample=period, offset=offset, states="reset" if anew else "held")]
+        case ("while", limit, bound, anew, period, offset):
+            states = "reset" if anew else "held"
+            return [While(_below(bound), sample=period, offset=offset, states=states, limit=limit)]
         case ("enabled", reset, falls, _, _):
             return [Enabled(inside[0], reset=reset, outputs="reset" if falls else "held")]
         case ("triggered", edge, _, _):
@@ -111,11 +130,22 @@ def _parts(nest: Nest) -> list[Any]:
     return inside
 
 
+def _below(bound: float) -> Diagram:
+    """A leaf with an output that is above 0 while y is below a bound."""
+    d = Diagram("below")
+    leaf = d.add("leaf", DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=1))
+    d.inport("u") >> leaf["u"]
+    d.outport("y", leaf["y"])
+    d.outport("condition", bound - leaf["y"])
+    return d
+
+
 def rates(nest: Nest) -> set[tuple[Fraction, Fraction]]:
     """When its output may change, where nothing in it is called."""
-    if nest[0] in ("leaf", "for"):
+    if nest[0] in ("leaf", "merge", *LOOPS):
         return {nest[-2:]}
-    return set().union(*[rates(part) for part in inner(nest)])
+    chosen = {(GRID, 0 * GRID)} if nest[0] == "newest" else set()
+    return chosen.union(*[rates(part) for part in inner(nest)])
 
 
 def calls(nest: Nest) -> bool:
@@ -134,11 +164,13 @@ class Walked:
         self.before: bool | None = False if self.kind == "enabled" else None
         found = rates(nest)
         self.rate = next(iter(found)) if len(found) == 1 and not calls(nest) else None
+        self.seen = [0.0, 0.0]  # by a merge, at its newest tick
         self.counts = [True, True]  # of branches: has one had a tick since it was chosen, or since the start?
 
     def reset(self) -> None:
         """States start anew; outputs stay until they change."""
         self.x = self.coming = 0.0
+        self.seen = [0.0, 0.0]
         for part in self.inside:
             part.reset()
 
@@ -180,6 +212,32 @@ class Walked:
             self.coming = 0.0 if anew else self.coming
             for _ in range(count):
                 self.y, self.coming = self.coming + 10 * now[1], self.coming + now[1]
+        return self.y
+
+    def _while(self, now, runs, called, *_) -> float:
+        _, limit, bound, anew, _, _ = self.nest
+        if runs and self._due(now[0], called):
+            self.coming = 0.0 if anew else self.coming
+            for _ in range(limit):
+                self.y, self.coming = self.coming + 10 * now[1], self.coming + now[1]
+                if self.y >= bound:
+                    break
+        return self.y
+
+    def _merge(self, now, runs, called, *_) -> float:
+        new = [part.step(*now, runs, called) for part in self.inside]
+        if runs and self._due(now[0], called):
+            self.x = self.coming
+            changed = [v for v, old in zip(new, self.seen, strict=True) if v != old]
+            self.y = self.coming = [*changed, self.x][0]
+            self.seen = new
+        return self.y
+
+    def _newest(self, now, runs, called, *_) -> float:
+        new = [part.step(*now, runs, called) for part in self.inside]
+        on = [v for v, name in zip(new, self.nest[1:3], strict=True) if now[2][name] > 0]
+        if runs:
+            self.y = [*on, self.y][0]
         return self.y
 
     def _enabled(self, now, runs, called, on, _, rose) -> float:
