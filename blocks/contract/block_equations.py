@@ -254,9 +254,15 @@ class Equations(SolvingEquations):
         """Time of the newest tick [s]; before the first tick, the time of the first tick."""
         return as_scalar(self._rate_symbols(self._ticks(sample, offset))[0])
 
-    def tick_count(self, sample: Rate | Ticks, offset: Rate = 0) -> Array:
-        """Number of ticks so far, the present one included."""
-        return as_scalar(self._rate_symbols(self._ticks(sample, offset))[1])
+    def tick_count(self, sample: Rate | Ticks, offset: Rate = 0, anew: bool = False) -> Array:
+        """Number of ticks so far, the present one included.
+
+        anew : count from 1 again where a part of a diagram that the block is in starts anew?
+        """
+        ticks = self._ticks(sample, offset)
+        if flag(anew, "anew", BlockError):
+            self._counted_anew[ticks] = None
+        return as_scalar(self._rate_symbols(ticks)[1])
 
     def clock(self, ticks: Ticks) -> tuple[Array, Array]:
         """Time of the newest tick [s] and number of ticks so far, of a clock that does not stand still.

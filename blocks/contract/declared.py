@@ -175,6 +175,7 @@ class Declared:
     time : symbol of t [s]; ticks : the local rates, in order of use; tick_symbols : (3*len(ticks),)
     symbols [time of the last tick, number of ticks so far, number since holds restarted] per rate.
     clocks : those of `ticks` that go on in a conditional part, whether it is active or not
+    counted_anew : those that are counted from 1 again where a part starts anew
     """
 
     inputs: tuple[Input, ...] = ()
@@ -195,6 +196,7 @@ class Declared:
     ranges: tuple[ValueRange, ...] = ()
     implicit: tuple[Callable[[], ImplicitSolution], ...] = ()
     clocks: tuple[Ticks, ...] = ()
+    counted_anew: tuple[Ticks, ...] = ()
 
     def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""

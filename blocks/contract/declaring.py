@@ -66,6 +66,7 @@ class Declarations:
         self._histories: list[SampleHistory] = []
         self._rates: dict[Ticks, tuple[ca.SX, ca.SX, ca.SX]] = {}
         self._clocks: dict[Ticks, None] = {}
+        self._counted_anew: dict[Ticks, None] = {}
         self._residuals: list[ca.SX] = []
         self._calls: list[PythonCall] = []
         self._time = ca.SX.sym("t")
@@ -146,6 +147,7 @@ class Declarations:
             tuple(self._ranges),
             tuple(self._implicit),
             tuple(self._clocks),
+            tuple(self._counted_anew),
         )
 
     def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:

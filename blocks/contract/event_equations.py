@@ -40,8 +40,9 @@ class EventEquations(Declarations):
         at_ticks: Any,
         rest: float | None = None,
         always: bool = False,
+        begins: bool = False,
     ) -> Array:
-        array = self._memory(Branch, name, initial, size, rest=rest, always=always)
+        array = self._memory(Branch, name, initial, size, rest=rest, always=always, begins=begins)
         value = at_ticks(array) if callable(at_ticks) else at_ticks
         self._complete(array, Branch, value, "value at ticks")
         return array

@@ -297,11 +297,14 @@ class Branch(Refreshed, Evolving):
 
     rest : what it is while its condition rests on the threshold; None: what it was
     always : does it follow its condition, and do its events fire, in an inactive part of a diagram too?
+    begins : is its value that of a signal at the start, kept from then on? In a part of a diagram that is the
+        instant at which the part becomes active first, and at which it starts anew
     """
 
     _: KW_ONLY
     rest: float | None = None
     always: bool = False
+    begins: bool = False
 
     word: ClassVar[str] = "a branch"
     given_by: ClassVar[str] = "mode"
@@ -314,6 +317,11 @@ class Branch(Refreshed, Evolving):
     def at_rest(self) -> float | None:
         """See `Refreshed.at_rest`."""
         return self.rest
+
+    @property
+    def remembers(self) -> bool:
+        """Does its value depend on what it was, not only while a condition rests on its threshold?"""
+        return self.rest is None and not self.always and bool(ca.depends_on(self.equation, self.symbol))
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,8 @@ class Integrator(Block):
     "reset" (one component): where it rises through `threshold`, falls, or does either, all of x goes back to
     `initial`, an event at that very instant; with "level" x is kept there as long as it is above. A run that
     starts with the input above starts as usual. With ``external_initial=True`` the input "x0" takes the
-    place of `initial`: at the start (its value at t = 0) and at resets (its value then). With
+    place of `initial`: at the start (its value then; in a conditional part where that is active first, and
+    where it starts anew) and at resets (its value then). With
     ``state_port=True`` there is an output "state": x, without feedthrough, so that it may decide about the
     reset; at the instant of one it shows everything else there what x was before.
 

@@ -140,7 +140,7 @@ class DiscreteIntegrator(Block):
         start, old = initial, x
         if self.external_initial:
             start = b.input("x0", size=u.size)
-            old = np.where(b.tick_count(self.sample, self.offset) < 1.5, start, x)
+            old = np.where(b.tick_count(self.sample, self.offset, anew=True) < 1.5, start, x)
         part = {"forward": 0.0, "backward": 1.0, "trapezoidal": 0.5}[self.method]
         y = old + part * step if part else old
         if self.reset != "none":

@@ -1,4 +1,4 @@
-"""What a signal is at the start of a run, kept from then on."""
+"""What a signal is at the start of a run, or of the part that a block is in, kept from then on."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from blocks.contract.symbols import Array
 
 
 def at_start(b: Equations, name: str, u: Array) -> Array:
-    """The value of a signal at t = 0, (n,): memory afterwards."""
-    return b.mode(name, 0.0, size=u.size, at_ticks=lambda old: np.where(b.time <= 0.0, u, old))
+    """The value of a signal at the start, (n,): memory afterwards."""
+    return b._branch(name, 0.0, u.size, lambda old: np.where(b.time <= 0.0, u, old), begins=True)

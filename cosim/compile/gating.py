@@ -107,7 +107,8 @@ class _Gate:
         self.always = {m.name for m in d.memories if isinstance(m, Branch) and m.always}
         self.put_back: set[str] = set()  # what the event of a start anew resets
         self.fresh = ca.SX(0.0)  # is that event still to come?
-        self.begun: dict[str, ca.SX] = {}  # memories of rounds as their first round sees them
+        self.begun: dict[str, ca.SX] = {}  # memories as their own equations see them
+        self.anew: dict[str, ca.SX] = {}  # was there a restart, by the memory that finds out
 
     def keep(self, new: ca.SX, old: ca.SX) -> ca.SX:
         """A new value while active, else the old one."""
@@ -182,15 +183,14 @@ class _Gate:
                 self._ticks(k, ticks)
         if self.obeyed.restarts:
             self._start_anew()
-        old = ca.vertcat(ca.SX(0, 1), *[a for a, _ in self.eyes])
-        new = ca.vertcat(ca.SX(0, 1), *[b for _, b in self.eyes])
+        return self._with_eyes
 
-        def seen(expression: ca.SX) -> ca.SX:
-            if not old.numel():
-                return expression
-            return ca.densify(ca.substitute(expression, old, new))
-
-        return seen
+    def _with_eyes(self, expression: ca.SX) -> ca.SX:
+        """An expression as the block sees it in its part."""
+        if not self.eyes:
+            return expression
+        old, new = (ca.vertcat(*[pair[k] for pair in self.eyes]) for k in (0, 1))
+        return ca.densify(ca.substitute(expression, old, new))
 
     def _ticks(self, k: int, ticks: Ticks) -> None:
         """Time, count and count since a restart of a rate, as far as the block was active then."""
@@ -203,7 +203,10 @@ class _Gate:
         once = self.obeyed.once
         now = self.d.time if once else time
         since = own[2] + 1 if once else ca.fmin(own[2] + 1, fresh)
-        value = self.keep(ca.vertcat(now, own[1] + 1, since), own)
+        count = own[1] + 1
+        if self.obeyed.restarts and ticks in self.d.counted_anew:
+            count = ca.if_else(self._fresh_at(ticks), 1, count)
+        value = self.keep(ca.vertcat(now, count, since), own)
         initial = np.array([float(ticks.offset), 0.0, 0.0])
         rate = self.obeyed.ticks if once else ticks
         self.added.append(Conditional(f"(ticks {k})", own, initial, expression=value, ticks=rate))
@@ -224,43 +227,85 @@ class _Gate:
         """States are seen at their initial values from a restart on: until an event, or their next tick."""
         resets = []
         of_parts = range(self.obeyed.restarts)
-        restarts = functools.reduce(operator.add, [self.symbols[f"{RESTARTS}{k}"] for k in of_parts])
         self.fresh = fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
-        anew: dict[Ticks | None, ca.SX] = {}
         for m in self.d.memories:
             held = not self.obeyed.once and isinstance(m, (ContinuousState, ModeMemory))
-            if not held and not isinstance(m, (DiscreteState, Repeated)):
+            if not held and not isinstance(m, (DiscreteState, Repeated)) and not self._follows_steps(m):
                 continue
-            start = ca.SX.sym(f"(start of {m.name})", m.size)
-            self.added.append(StartValue(f"(start of {m.name})", start, m.initial, start=m.symbol))
+            start = self._start_of(m) if not self._is_time(m) else self.d.time
             if isinstance(m, Repeated):  # its first round at an instant begins there
-                if m.ticks not in anew:
-                    anew[m.ticks] = self._fresh_at(m.ticks, restarts)
-                first = ca.logic_and(anew[m.ticks], m.symbol[0] < 0.5)
+                first = ca.logic_and(self._fresh_at(m.ticks), m.symbol[0] < 0.5)
                 self.begun[m.name] = ca.if_else(first, start, m.symbol)
                 continue
-            if isinstance(m, DiscreteState):
-                if m.ticks not in anew:
-                    anew[m.ticks] = self._fresh_at(m.ticks, restarts)
-                condition = anew[m.ticks]
+            if isinstance(m, AcceptedMemory) and not self.obeyed.once:
+                condition = self._fresh_since_a_step()
+            elif not held:
+                condition = self._fresh_at(None if isinstance(m, AcceptedMemory) else m.rate)
             else:
                 resets.append((m.name, start))
                 condition = fresh > 0.5
             self.eyes.append((m.symbol, ca.if_else(condition, start, m.symbol)))
+        for branch in self.d.memories_of(Branch):
+            if branch.remembers and not branch.begins:
+                resets += self._branch_anew(branch)
         if resets:
             crossing = ca.if_else(fresh > 0.5, 1.0, -1.0)
             self.put_back = {name for name, _ in resets}
             self.events.append(BlockEvent("restart", crossing, 1, tuple(resets), rest=-1, eager=True))
 
-    def _fresh_at(self, ticks: Ticks | None, restarts: ca.SX) -> ca.SX:
+    def _start_of(self, m: Memory) -> ca.SX:
+        """The value a memory begins with, also where a run gives another than the block."""
+        name = f"(start of {m.name})"
+        start = ca.SX.sym(name, m.size)
+        if isinstance(m, (Branch, AcceptedMemory)):  # has changed by the time at which others begin
+            self.added.append(StartValue(name, start, m.initial, initial_of=m.name))
+        else:
+            self.added.append(StartValue(name, start, m.initial, start=m.symbol))
+        return start
+
+    @staticmethod
+    def _follows_steps(m: Memory) -> bool:
+        """Is it an accepted memory of the block itself?"""
+        return isinstance(m, AcceptedMemory) and not isinstance(m, LatchedOutput)
+
+    def _branch_anew(self, m: Branch) -> list[tuple[str, ca.SX]]:
+        """A branch with a memory goes on from its initial value: what the event of a restart makes it."""
+        start = self._start_of(m)
+        if self.obeyed.once:
+            self.begun[m.name] = ca.if_else(self._fresh_at(None), start, m.symbol)
+            return []
+        self.begun[m.name] = ca.if_else(self.fresh > 0.5, start, m.symbol)
+        first = self.keep(self._with_eyes(ca.substitute(m.equation, m.symbol, start)), start)
+        self.eyes.append((m.symbol, ca.if_else(self.fresh > 0.5, first, m.symbol)))
+        return [(m.name, first)]
+
+    @functools.cached_property
+    def _restarts(self) -> ca.SX:
+        """How often the parts around the block have started anew."""
+        found = [self.symbols[f"{RESTARTS}{k}"] for k in range(self.obeyed.restarts)]
+        return functools.reduce(operator.add, found, ca.SX(0.0))
+
+    def _fresh_since_a_step(self) -> ca.SX:
+        """Was there a restart since the newest accepted step or event?"""
+        name = "(restarts accepted)"
+        if name not in self.anew:
+            own = ca.SX.sym(name)
+            value = self.keep(self._restarts, own)
+            self.added.append(AcceptedMemory(name, own, np.zeros(1), expression=value))
+            self.anew[name] = self._restarts != own
+        return self.anew[name]
+
+    def _fresh_at(self, ticks: Ticks | None) -> ca.SX:
         """Was there a restart since the last tick, or call? One memory, 2*seen + fresh."""
         ticks_of = self.obeyed.ticks if self.obeyed.once else ticks
         name = f"(restarts at {ticks})"
-        own = ca.SX.sym(name)
-        new = ca.if_else(restarts != ca.floor(0.5 * own), 1.0, 0.0)
-        value = self.keep(2.0 * restarts + new, own)
-        self.added.append(Conditional(name, own, np.zeros(1), expression=value, ticks=ticks_of))
-        return own - 2.0 * ca.floor(0.5 * own) > 0.5
+        if name not in self.anew:
+            own = ca.SX.sym(name)
+            new = ca.if_else(self._restarts != ca.floor(0.5 * own), 1.0, 0.0)
+            value = self.keep(2.0 * self._restarts + new, own)
+            self.added.append(Conditional(name, own, np.zeros(1), expression=value, ticks=ticks_of))
+            self.anew[name] = own - 2.0 * ca.floor(0.5 * own) > 0.5
+        return self.anew[name]
 
     # --- memories and events ------------------------------------------------------------------------------
     def _memory(self, m: Memory, seen: Any) -> Iterable[Memory]:
@@ -272,7 +317,9 @@ class _Gate:
             yield from self._called(m, seen)
         elif isinstance(m, Started) and isinstance(m, Evolving):
             yield self._again(m, seen)
-        elif isinstance(m, AcceptedMemory) and not self.obeyed.once and self._is_time(m.equation):
+        elif isinstance(m, Branch) and m.begins and not self.obeyed.once:
+            yield self._beginning(m)
+        elif isinstance(m, AcceptedMemory) and not self.obeyed.once and self._is_time(m):
             yield m  # when the newest step ended: that goes on, so that no pause counts as time since then
         elif isinstance(m, (SampledMemory, Branch, AcceptedMemory)) and (
             self.obeyed.once or isinstance(m, SampledMemory)
@@ -281,12 +328,13 @@ class _Gate:
             equation = m.equation
             if isinstance(m, Branch) and m.rest is not None:  # nothing moves when it is called
                 equation = ca.substitute(equation, m.symbol, ca.SX(m.rest))
-            value = self.keep(seen(equation), m.symbol)
-            yield Conditional(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
+            value = self.keep(seen(self._own(m, equation)), m.symbol)
+            kind = Afterwards if isinstance(m, AcceptedMemory) else Conditional
+            yield kind(m.name, m.symbol, m.initial, m.field, expression=value, ticks=ticks)
         elif isinstance(m, Branch) and m.always:
             yield replace(m, expression=seen(m.equation))
         elif isinstance(m, (DiscreteState, Branch, AcceptedMemory)):
-            yield replace(m, expression=self.keep(seen(m.equation), m.symbol))
+            yield replace(m, expression=self.keep(seen(self._own(m, m.equation)), m.symbol))
         elif isinstance(m, DelayedSignal):
             yield from self._delayed(m, seen)
         elif isinstance(m, AlgebraicUnknown):
@@ -300,9 +348,27 @@ class _Gate:
         else:
             yield m
 
-    def _is_time(self, equation: ca.SX) -> bool:
-        """Is an expression the time and nothing else?"""
-        return bool(equation.is_scalar() and ca.is_equal(equation, self.d.time))
+    def _own(self, m: Memory, equation: ca.SX) -> ca.SX:
+        """An equation of a memory, with what it was as it sees that itself."""
+        return ca.substitute(equation, m.symbol, self.begun[m.name]) if m.name in self.begun else equation
+
+    def _beginning(self, m: Branch) -> Branch:
+        """The value of a signal where the part is active first or starts anew: an event, or at a tick."""
+        restarts, name = self._restarts, f"(begun {m.name})"
+        begun = ca.SX.sym(name)
+        value = self.keep(restarts + 1.0, begun)
+        self.added.append(Afterwards(name, begun, np.zeros(1), expression=value))
+        coming = ca.logic_and(self.on, begun != restarts + 1.0)
+        there = self._with_eyes(ca.substitute(m.equation, self.d.time, ca.SX(0.0)))  # as at the start
+        crossing = ca.if_else(coming, 1.0, -1.0)
+        self.events.append(BlockEvent(f"{m.name} begins", crossing, 1, ((m.name, there),), rest=-1))
+        return replace(m, expression=ca.densify(ca.if_else(coming, there, m.symbol)))
+
+    def _is_time(self, m: Memory) -> bool:
+        """Is it the time of the newest accepted step?"""
+        if not isinstance(m, AcceptedMemory):
+            return False
+        return bool(m.equation.is_scalar() and ca.is_equal(m.equation, self.d.time))
 
     def _delayed(self, m: DelayedSignal, seen: Any) -> Iterable[Memory]:
         """Time goes on in a delay: what it is given while the part is inactive is the newest value before."""
@@ -350,8 +416,7 @@ class _Gate:
         """A memory of a control or latch, whose part is inside this one."""
         assert isinstance(m, (Conditional, Afterwards, LatchedOutput))
         start = None if m.start is None else seen(m.start)
-        equation = ca.substitute(m.equation, m.symbol, self.begun.get(m.name, m.symbol))
-        value = self.keep(seen(equation), m.symbol)
+        value = self.keep(seen(self._own(m, m.equation)), m.symbol)
         if self.obeyed.once and isinstance(m, AcceptedMemory):
             more: dict[str, Any] = {"start": start, "start_input": m.start_input, "ticks": self.obeyed.ticks}
             return Conditional(m.name, m.symbol, m.initial, m.field, expression=value, **more)
@@ -395,7 +460,8 @@ class _Gate:
         if self.put_back & {name for name, _ in event.resets}:
             begun = ca.SX.sym(f"(begun {k})")  # 0 at the start of a run, where nothing is an edge
             self.added.append(AcceptedMemory(f"(begun {k})", begun, np.zeros(1), expression=ca.SX(1.0)))
-            crossing = ca.if_else(ca.logic_and(self.fresh > 0.5, begun > 0.5), last, crossing)
+            waits = self.fresh > 0.5 if event.eager else ca.logic_and(self.fresh > 0.5, begun > 0.5)
+            crossing = ca.if_else(waits, last, crossing)
         slopes = [m.symbol for m in self.d.memories_of(Slope)]  # unknown before the first instant
         unknown = slopes and ca.depends_on(now, ca.vertcat(*slopes))
         start = (

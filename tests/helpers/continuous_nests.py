@@ -3,7 +3,8 @@
 A nest is a tuple: ("leaf",), ("quick",), ("enabled", reset, falls, signal, nest), ("resettable", edge,
 signal, nest), ("if", reset, signal, nest, nest), ("switch", reset, signal, nest, nest), ("newest", signal,
 signal, nest, nest), ("variant", nest), ("both", nest, nest). A "newest" shows which of two outputs was last
-called active. Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals
+called active. ("relay",) switches a 20 on at 0.75 and off at -0.5, ("peak",) shows the largest u so far.
+Leaves do y = x + 10 u, x' = u - x from 0, or x' = u - 2 x from 0.5; u and all signals
 change at instants of a grid, so that x is an exponential in between.
 """
 
@@ -15,11 +16,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from blocks import StateSpace
+from blocks import PeakHold, Relay, StateSpace
 from cosim import Diagram, Enabled, If, Resettable, SwitchCase, Variant
 from tests.helpers.nests import EDGES, Nest, inner, signals, wired
 
 LEAVES = {"leaf": (1.0, 0.0), "quick": (2.0, 0.5)}  # decay [1/s], start
+KEEPING = {"relay": 0.0, "peak": 0.25}  # start
 CHOICES = ("if", "switch")
 Levels = Mapping[str, float]
 
@@ -29,8 +31,8 @@ def continuous_nests(draw: Any, depth: int, names: list[str] | None = None) -> N
     """A nest of at most this depth."""
     names = [] if names is None else names
     more = ["enabled", "resettable", *CHOICES, "newest", "variant", "both"] if depth else []
-    kind = draw(st.sampled_from([*LEAVES, *more]))
-    if kind in LEAVES:
+    kind = draw(st.sampled_from([*LEAVES, *KEEPING, *more]))
+    if kind in (*LEAVES, *KEEPING):
         return (kind,)
     head: list[Any] = [kind]
     if kind == "newest":
@@ -52,6 +54,10 @@ def built(nest: Nest) -> Diagram:
 def _parts(nest: Nest) -> list[Any]:
     inside = [built(part) for part in inner(nest)]
     match nest:
+        case ("relay",):
+            return [Relay(0.75, -0.5, on_value=20.0)]
+        case ("peak",):
+            return [PeakHold(initial=KEEPING["peak"])]
         case (kind,):
             decay, start = LEAVES[kind]
             return [StateSpace(-decay, 1.0, 1.0, 10.0, initial=start)]
@@ -75,8 +81,13 @@ class Followed:
         self.nest, self.kind = nest, nest[0]
         self.inside = [Followed(part) for part in inner(nest)]
         self.signal = next(iter(signals(nest)), "")
-        self.x = LEAVES.get(self.kind, (0.0, 0.0))[1]
+        self.x = self.start
         self.y, self.before = 0.0 if self.kind == "newest" else self.at_zero(), None
+
+    @property
+    def start(self) -> float:
+        """Where its state begins."""
+        return KEEPING[self.kind] if self.kind in KEEPING else LEAVES.get(self.kind, (0.0, 0.0))[1]
 
     def at_zero(self) -> float:
         """The output before it was ever active: that of zeros, at which conditions do not hold."""
@@ -89,7 +100,8 @@ class Followed:
 
     def reset(self) -> None:
         """States start anew."""
-        self.x = LEAVES.get(self.kind, (0.0, 0.0))[1]
+        self.x = self.start
+        self.y = 0.0 if self.kind == "newest" else self.y
         for part in self.inside:
             part.reset()
 
@@ -128,6 +140,12 @@ class Followed:
 
     def output(self, u: float, levels: Levels, runs: bool = True) -> float:
         """What it shows now; that is kept while it stands still."""
+        if self.kind == "relay":
+            self.x = (20.0 if u >= 0.75 else 0.0 if u <= -0.5 else self.x) if runs else self.x
+            return self.x
+        if self.kind == "peak":
+            self.x = max(self.x, u) if runs else self.x
+            return self.x
         if not self.inside:
             return self.x + 10.0 * u
         on = self._on(levels)

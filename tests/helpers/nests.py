@@ -171,6 +171,7 @@ class Walked:
         """States start anew; outputs stay until they change."""
         self.x = self.coming = 0.0
         self.seen = [0.0, 0.0]
+        self.y = 0.0 if self.kind == "newest" else self.y
         for part in self.inside:
             part.reset()
 

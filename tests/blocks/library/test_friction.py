@@ -129,6 +129,18 @@ def test_backlash_drives_where_it_is_pushed(engine):
 
 
 @ENGINES
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_backlash_that_starts_at_a_flank_lets_go_where_u_moves_away(engine, way):
+    """u begins outside of the play and moves back at once; y followed it up and down."""
+    d = fed(Backlash(0.5), {"u": Sine(way, 2 * np.pi, -1.1)})
+    t = np.linspace(0.05, 1.5, 30)
+    fine = np.linspace(0, 1.5, 150_001)
+    y = played(way * np.sin(2 * np.pi * fine - 1.1), 0.5, 0.0)
+    assert abs(y[0]) > 0.5
+    close(simulate(d, 1.5, log_at=t, engine=engine)["it.y"][:, 0], np.interp(t, fine, y), atol=1e-7)
+
+
+@ENGINES
 def test_backlash_of_a_signal_that_jumps(engine):
     u = np.array([0.0, 1.0, 0.8, 0.2, -1.0, -0.9, 3.0])
     d = fed(Backlash(1.0), {"u": TimeTable(np.arange(7.0), u, "previous")})
