@@ -167,10 +167,8 @@ def _solve_segment(
         values.append(value[cut])
         places.append(where[cut])
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
-    ticks = memories[0].rate
-    assert ticks is not None  # every sampled memory has a rate
-    where = np.concatenate(places)
-    return SolveSegment(AtRate(index[ticks]), nodes[0].path, names, ca.vertcat(*values), where)
+    when = _activation(memories[0].rate, index, EveryInstant() if memories[0].again else EveryTick())
+    return SolveSegment(when, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places))
 
 
 def _writer(placed: dict[str, PlacedBlock], node: SignalNode, alone: set[SignalNode]) -> object:
