@@ -80,12 +80,14 @@ class MemorySlot(Slot, Generic[M]):
 
     rate : number of the rate at whose ticks alone it changes, None if there is none
     times : instants [s] it counts
+    units : one per component, "" where none is known; empty where nothing is
     """
 
     memory: M
     path: str
     rate: int | None = None
     times: ListedInstants = NO_INSTANTS
+    units: tuple[str, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -169,7 +169,8 @@ class System:
                     continue
                 if not {name, f"{slot.path}.{slot.memory.shown}"} & shown:
                     ticks = None if slot.rate is None else self.rates[slot.rate]
-                    found[name] = Signal(name, vector[slot.index], slot.labels, ticks, slot.path)
+                    value, units = vector[slot.index], slot.units
+                    found[name] = Signal(name, value, slot.labels, ticks, slot.path, units)
         for name, slot in self.parameters.items():
             if name not in self.signals:
                 units = (slot.unit,) * slot.size if slot.unit else ()

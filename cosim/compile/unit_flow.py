@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import casadi as ca
 
-from blocks.contract.memories import ContinuousState
+from blocks.contract.memories import ContinuousState, StateMemory
 from blocks.contract.trace import Traced
 from blocks.contract.units import ONE, SECOND, Found, PhysicalUnit
 
@@ -34,9 +34,10 @@ Mixed = dict[tuple[str, str], tuple[PhysicalUnit, PhysicalUnit]]
 
 @dataclass(frozen=True)
 class UnitFlow:
-    """Units of the outputs of a block by name, one per component; and pairs that were added to each other."""
+    """Units of the outputs and states of a block by name, one per component; and pairs that were added."""
 
     outputs: Mapping[str, Found]
+    states: Mapping[str, Found]
     mixed: tuple[tuple[PhysicalUnit, PhysicalUnit], ...] = ()
 
 
@@ -99,7 +100,21 @@ def unit_flow(
     if inside.keys() - mixed.keys():  # x' = u - x: a time constant of 1 s is not written
         own = free
     outputs = {o.name: tuple(units(f"y:{o.name}", o.expression, own, {})) for o in d.outputs}
-    return UnitFlow(outputs, tuple(mixed.values()))
+    states = {m.name: tuple(own[traced.slices[m.name]]) for m in d.memories_of(StateMemory)}
+    return UnitFlow(outputs, states, tuple(mixed.values()))
+
+
+def shown_states(traced: Traced, outputs: Mapping[str, Found]) -> dict[str, Found]:
+    """Units of states that outputs show as they are, by name: those of the outputs."""
+    d = traced.declared
+    units = {
+        o.expression[k].element_hash(): outputs[o.name][k]
+        for o in d.outputs
+        for k in range(o.size)
+        if outputs.get(o.name) and o.expression[k].is_symbolic()
+    }
+    hashes = {m.name: [m.symbol[k].element_hash() for k in range(m.size)] for m in d.memories_of(StateMemory)}
+    return {name: tuple(units.get(k) for k in places) for name, places in hashes.items()}
 
 
 def _integrated(rate: Unit, follows: bool) -> Unit:

@@ -18,7 +18,7 @@ from blocks.errors import PlantloopError, WiringError, near_miss
 from blocks.library.unit_conversion import UnitConversion
 from cosim.compile.netlist import Port
 from cosim.compile.placed_block import PlacedBlock
-from cosim.compile.unit_flow import UnitFlow, unit_flow
+from cosim.compile.unit_flow import UnitFlow, shown_states, unit_flow
 from cosim.compile.wiring import Wiring
 
 VISITS = 20  # of one block, on wires in a circle
@@ -38,12 +38,14 @@ class WireUnits:
 
     outputs, inputs : one unit per component, () where nothing is known
     parameters : by block and name
+    states : of every state by block and name, one per component
     conversions : inputs whose signal is converted: the units it has and gets, per component
     """
 
     outputs: dict[Port, Found] = field(default_factory=dict)
     inputs: dict[Port, Found] = field(default_factory=dict)
     parameters: dict[Port, PhysicalUnit] = field(default_factory=dict)
+    states: dict[Port, Found] = field(default_factory=dict)
     conversions: dict[Port, tuple[Found, Found]] = field(default_factory=dict)
     faults: list[UnitFault] = field(default_factory=list)
 
@@ -140,6 +142,7 @@ class _Units:
                 self._arrive(path, name, source, check=True)
         for path in self.traced:
             self._mixed(path)
+            self._states(path)
 
     def _parameters(self, path: str, traced: Traced) -> None:
         for q in traced.declared.parameters:
@@ -230,6 +233,18 @@ class _Units:
             sure = a.sure and b.sure and _units_follow(self.wiring.blocks[path])
             sure = sure and not (a.followed or b.followed)
             self.fault(f"block '{path}' adds or compares {a} and {b}: {cure}", sure)
+
+    def _states(self, path: str) -> None:
+        """A state has the unit of the output that shows it, else what its rate makes it."""
+        traced = self.traced[path]
+        arrived = [self.found.inputs.get((path, i.name), ()) for i in traced.declared.inputs]
+        known = {o.name: self.found.outputs.get((path, o.name), ()) for o in traced.declared.outputs}
+        by_rate = self._flow(path, arrived).states if any(arrived) else {}
+        for name, units in shown_states(traced, known).items():
+            rates = by_rate.get(name, (None,) * len(units))
+            found = tuple(a or b for a, b in zip(units, rates, strict=True))
+            if any(found):
+                self.found.states[path, name] = found
 
     def _arrive(self, path: str, name: str, source: Port, check: bool = False) -> Found:
         """The units at an input behind all conversions on its wire from an output."""

@@ -13,6 +13,7 @@ import numpy as np
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Memory, Started
 from blocks.contract.moments import NO_INSTANTS
 from blocks.contract.rate import Ticks
+from blocks.contract.units import names_of
 from blocks.errors import WiringError, near_miss
 from cosim.compile.additions import Additions, moved_parameters
 from cosim.compile.masks import Masks, Root, named, symbolic
@@ -110,6 +111,7 @@ class Vectors:
             inst.owner,
             rate,
             inst.values.times.get(m.name, NO_INSTANTS),
+            names_of(self.units.states.get((inst.path, m.name), ())),
         )
 
     def _root(self, root: Root, value: np.ndarray) -> tuple[ca.SX, tuple[int, ...]]:

@@ -18,6 +18,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.contract.units import SECOND, units_of
 from cosim.run.context import Context
 from cosim.slots import MemorySlot
 from cosim.system import System
@@ -247,16 +248,18 @@ class _Shown:
         for name, state in self.system.states.items():
             nominal = tuple(np.full(state.size, state.memory.nominal, dtype=float).tolist())
             x = self.make.add(name, "UNIT_STATE", state.index, "local", "continuous", initial,
-                              nominal=nominal, start=self.context.x[state.index],
+                              nominal=nominal, start=self.context.x[state.index], units=state.units,
                               text=", ".join(filter(None, state.labels)))  # fmt: skip
             self.make.add(name, "UNIT_RATE", state.index, "local", "continuous", "calculated",
-                          name=f"der({x.name})", derivative_of=x.reference)  # fmt: skip
+                          name=f"der({x.name})", derivative_of=x.reference,
+                          units=_per_second(state.units))  # fmt: skip
 
     def add_held(self) -> None:
         for name, held in _settable(self.system).items():
             kind = "UNIT_DISCRETE" if held.memory.has_next else "UNIT_HELD"
             start = self.context.h[held.index]
-            self.make.add(name, kind, held.index, "local", "discrete", "exact", start=start)
+            self.make.add(name, kind, held.index, "local", "discrete", "exact", start=start,
+                          units=held.units)  # fmt: skip
 
     def add_indicators(self) -> None:
         for k, event in enumerate(self.system.events):
@@ -279,6 +282,13 @@ def _variability(system: System, signal: Signal) -> str:
     column = ca.vertcat(*moving)
     depends = any(ca.which_depends(signal.expression, column, 1, True)) if column.numel() else False
     return "continuous" if depends else "discrete"
+
+
+def _per_second(units: tuple[str, ...]) -> tuple[str, ...]:
+    """Units of the derivatives of states."""
+    known = [units_of(text, "a state")[0] if text else None for text in units]
+    rates = [None if unit is None else unit.times(SECOND, -1) for unit in known]
+    return tuple("" if rate is None else rate.name for rate in rates)
 
 
 def _labels(signal: Signal) -> str:
