@@ -60,7 +60,10 @@ def running(
     def reached(old: Array) -> Array:
         for k in range(u.size):
             name = "follows" if u.size == 1 else f"follows[{k}]"
-            outputs.append(_extreme(b, name, sign, u[k], slope[k], old[k]))
+            follows = _follows(b, name, sign, u[k], slope[k], old[k]) | np.isnan(u[k])  # so that a run stops
+            if abs(start[k]) == LARGEST:  # in a part that was never active there is nothing yet
+                follows = follows | (np.abs(old[k]) >= LARGEST)
+            outputs.append(np.where(follows, u[k], old[k]))
         y = np.stack(outputs)
         newest = np.where(sign * y <= sign * old, old, y)
         return newest if resets is None else np.where(resets[0], resets[1], newest)
@@ -69,8 +72,8 @@ def running(
     return np.stack(outputs) if resets is None else np.where(resets[0], resets[1], np.stack(outputs))
 
 
-def _extreme(b: Equations, name: str, sign: float, u: Array, slope: Array, old: Array) -> Array:
-    """The peak so far: u while it rises above what there was, held otherwise; sign -1 for the lowest."""
+def _follows(b: Equations, name: str, sign: float, u: Array, slope: Array, old: Array) -> Array:
+    """Does u rise above what there was? Else that is held; sign -1 for the lowest."""
     gap, near = sign * (u - old), 1e-9 * (1.0 + np.abs(u))  # wider than the threshold of a crossing
 
     def at_ticks(was: Array) -> Array:
@@ -82,7 +85,7 @@ def _extreme(b: Equations, name: str, sign: float, u: Array, slope: Array, old: 
     turned = np.where(gap < -near, -1.0, sign * slope)
     b.when(np.where(follows, turned, 1.0), [(mode, 0.0)], "falling", f"{name} turned")
     b._events[-1] = replace(b._events[-1], eager=True)  # at the start too
-    return np.where(follows | np.isnan(u), u, old)  # a nan passes, so that the run stops
+    return follows
 
 
 @dataclass(frozen=True)

@@ -130,3 +130,16 @@ def test_an_initial_value_from_outside_adds_nothing_to_a_linear_model():
     assert (
         model.A.tolist() == [[1.0]] and model.B.tolist() == [[0.5, 0.0]] and model.D.tolist() == [[0.0, 0.0]]
     )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_there_is_no_peak_before_a_part_is_active(engine):
+    """Active from 1 s on; u = 3 - t, so that what is first is the largest."""
+    d = Diagram("d")
+    d.add("t", Ramp(1.0)) >> d.add("u", Function(lambda t: 3.0 - t))
+    d.add("on", table([0, 1], [-1.0, 1.0]))
+    for kind in ("max", "min"):
+        d["u"] >> d.add(kind, Enabled(PeakHold(kind)))["u"]
+        d["on"] >> d[kind]["enable"]
+    r = simulate(d, 3.0, log_at=[0.5, 1.0, 3.0], engine=engine)
+    assert r["max.y"][:, 0] == pytest.approx([0, 2, 2]) and r["min.y"][:, 0] == pytest.approx([0, 2, 0])
