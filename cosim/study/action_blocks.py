@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Block, Equations
-from blocks.contract.rate import Rate
+from blocks.contract.rate import Rate, instant
 from blocks.contract.symbols import Array
 from cosim.study.formulas import TIME, Compared, Formula, Logic, value
 
@@ -27,10 +27,8 @@ class Beginning:
         """Return whether it is on, the time since it began [s], and a signal that rises through zero then."""
         if self.at is not None:
             begun = b.instants([self.at], name="begun")[0] > 0.5
-            on, since = begun, b.time - float(self.at)
+            on, since = begun, b.time - float(instant(self.at))
             if self.lasts is not None:
-                from blocks.contract.rate import instant
-
                 end = instant(self.at) + instant(self.lasts)
                 on = on & (b.instants([end], name="ended")[0] < 0.5)
             return on, since, np.where(begun, 1.0, -1.0)

@@ -6,7 +6,7 @@ always smooth, and a peak that is none must not break a requirement. So an extre
 
 - the slope changes its sign from one instant to the next, and the cubic bends one way all along: then its
   extremum lies within the triangle of the two tangents, which a corner in the signal reaches and passes;
-- the slope changes like beside it, at most `LIKE` times as much: else a corner is seen, or the grid is too
+- the slope changes like beside it, at most `LIKE` times as fast: else a corner is seen, or the grid is too
   coarse;
 - nothing happens in between that makes the signal jump (`smooth`, from `cosim.study.probes`).
 
@@ -25,7 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 
 HALVINGS = 45  # of an interval in which a level is passed: down to rounding
-LIKE = 3.0  # times the change of slope of a neighbouring interval
+LIKE = 3.0  # times the change of slope of a neighbouring interval, per second
+SHORT = 0.01  # of an interval: rounding of slopes in a shorter neighbour is not taken for a change
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,20 @@ class SignalCourse:
             smooth = both[0] & both[1]
         return SignalCourse(self.time, self.values - other.values, slopes, smooth)
 
+    def take(self, chosen: np.ndarray) -> SignalCourse:
+        """The signal at some of the instants, (n,) bool; smooth where it is between all in between."""
+        if chosen.all():
+            return self
+        pick = np.flatnonzero(chosen)
+        smooth = self.smooth
+        if smooth is not None and len(pick):
+            jumps = np.concatenate(
+                [np.zeros_like(smooth[..., :1], dtype=int), np.cumsum(~smooth, axis=-1)], axis=-1
+            )
+            smooth = np.diff(jumps[..., pick], axis=-1) == 0
+        slopes = None if self.slopes is None else self.slopes[..., pick]
+        return SignalCourse(self.time[pick], self.values[..., pick], slopes, smooth)
+
     def peaks(self) -> tuple[np.ndarray, np.ndarray]:
         """The largest value inside each interval, -inf where an end is larger, and when [s].
 
@@ -79,6 +94,15 @@ class SignalCourse:
         if len(at[0]):
             self._believed(at, d, top, when)
         return top, when
+
+    def left(self) -> np.ndarray:
+        """The value just before the next instant, (runs, n - 1); that at the instant where it may jump."""
+        if self.slopes is None:
+            return self.values[..., :-1]
+        known = (self.slopes[..., :-1] != 0) | (self.slopes[..., 1:] != 0)
+        if self.smooth is not None:
+            known = known & self.smooth
+        return np.where(known, self.values[..., 1:], self.values[..., :-1])
 
     def passes(
         self,
@@ -143,7 +167,7 @@ class SignalCourse:
             begin, d0, d1 = self.values[at], d[at], d[after]
             rise = (self.values[after] - begin) / h
             a, b = 3 * (d0 + d1 - 2 * rise), 6 * rise - 4 * d0 - 2 * d1
-            fine = (b <= 0) & (2 * a + b <= 0) & (d0 - d1 <= LIKE * _beside(d, at))
+            fine = (b <= 0) & (2 * a + b <= 0) & (d0 - d1 <= LIKE * h * _beside(d, np.diff(self.time), at))
             s = 2 * d0 / (np.sqrt(b * b - 4 * a * d0) - b)  # where d0 + b s + a s^2 = 0, without cancellation
             found = begin + h * s * (d0 + s * (b / 2 + s * a / 3))
         fine &= np.isfinite(found) & (found > np.maximum(begin, self.values[after]))
@@ -151,11 +175,13 @@ class SignalCourse:
         top[chosen], when[chosen] = found[fine], (self.time[k] + h * s)[fine]
 
 
-def _beside(d: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The larger of the changes of slope in the intervals before and after."""
+def _beside(d: np.ndarray, h: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The larger of the mean changes of slope d, per second, in the intervals h before and after."""
     change = np.abs(np.diff(d, axis=-1))
     *runs, k = at
     last = change.shape[-1] - 1
-    before = np.where(k > 0, change[(*runs, np.maximum(k - 1, 0))], 0.0)
-    behind = np.where(k < last, change[(*runs, np.minimum(k + 1, last))], 0.0)
-    return np.asarray(np.maximum(before, behind))
+    shortest = SHORT * h[k]
+    before, behind = np.maximum(k - 1, 0), np.minimum(k + 1, last)
+    first = np.where(k > 0, change[(*runs, before)] / np.maximum(h[before], shortest), 0.0)
+    second = np.where(k < last, change[(*runs, behind)] / np.maximum(h[behind], shortest), 0.0)
+    return np.asarray(np.maximum(first, second))

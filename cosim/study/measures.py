@@ -34,6 +34,7 @@ from cosim.study.robustness import margins
 from cosim.study.step_metrics import described
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
 from cosim.study.true_spans import TrueSpans
+from cosim.study.window_ends import united, with_window_ends
 
 ROBUSTNESS = ".robustness"  # appended to the name of a requirement: the column of its margin
 AT_END = ("integral", "mean", "rms", "final")  # reductions that use the last instant only
@@ -133,11 +134,15 @@ class Measures:
         found = next((f for part in self._numeric for f, name in part.items() if name == probe), None)
         if found is None or error.time is None:
             return str(error)
-        users = [f"metric '{n}'" for n, m in self.metrics.items() if found in _looked_at(m)]
-        users += [f"requirement '{n}'" for n, r in self.requirements.items() if found in _looked_at(r)]
         term = str(error).partition("First non-finite term: ")[2].partition(f" {error.hint}")[0]
         because = f" First non-finite term: {term}" if term else ""
-        return f"{' and '.join(users)}: the formula is {error.value} at t={error.time:.9g} s.{because}"
+        return f"{self.users(found)}: the formula is {error.value} at t={error.time:.9g} s.{because}"
+
+    def users(self, formula: Formula) -> str:
+        """The metrics and requirements that use the value or the integral of a numeric formula, in words."""
+        found = [f"metric '{n}'" for n, m in self.metrics.items() if formula in _looked_at(m)]
+        found += [f"requirement '{n}'" for n, r in self.requirements.items() if formula in _looked_at(r)]
+        return " and ".join(found)
 
     @property
     def need_grid(self) -> bool:
@@ -148,16 +153,27 @@ class Measures:
             isinstance(p, Temporal) or (isinstance(p, Reduced) and p.reduction not in AT_END) for p in parts
         )
 
+    def instants(self, grid: np.ndarray) -> np.ndarray:
+        """The instants at which runs have to be logged [s]: those of the grid, and ends of windows."""
+        ends = [with_window_ends(formula, grid) for formula in self.requirements.values()]
+        return united(grid, np.concatenate([grid[:0], *ends]))
+
     def evaluate(
-        self, time: np.ndarray, columns: Columns, smooth: Columns | None = None
+        self,
+        time: np.ndarray,
+        columns: Columns,
+        smooth: Columns | None = None,
+        grid: np.ndarray | None = None,
     ) -> dict[str, np.ndarray]:
         """Values of all columns for some runs, (runs,) each.
 
         time : (n,) s, the instants these runs logged; columns : probe -> (runs, n) values there
         smooth : probe -> (runs or 1, n - 1), between which instants it does not jump; without: anywhere it
         may
+        grid : (n,) bool, the instants of the study's grid, the others are ends of windows; by default all
         """
         looked, integrated = self._numeric
+        on_grid = np.ones(len(time), bool) if grid is None else grid
 
         def look(formula: Formula) -> SignalCourse:
             if isinstance(formula, PlainNumber):
@@ -166,18 +182,21 @@ class Measures:
             slopes = None if smooth is None else columns.get(name + SLOPE)
             return SignalCourse(time, columns[name], slopes, (smooth or {}).get(name))
 
+        def sampled(formula: Formula) -> SignalCourse:
+            return look(formula).take(on_grid)
+
         def reduce(part: Reduced) -> np.ndarray:
             inside = {f: columns[name][:, -1] for f, name in integrated.items()}
-            return reduction(part, time, look, inside)
+            return reduction(part, time[on_grid], sampled, inside)
 
         found: dict[str, np.ndarray] = {}
         for name, one in self.metrics.items():
             if isinstance(one, MetricTable):
-                found[name] = described(one, look(_operand(one)))
+                found[name] = described(one, sampled(_operand(one)))
             else:
                 found[name] = over_run(one, reduce)
         for name, formula in self.requirements.items():
-            margin = robust_over_run(formula, time, look, reduce) + 0.0  # makes -0 plain 0
+            margin = robust_over_run(formula, time, look, reduce, grid) + 0.0  # makes -0 plain 0
             found[name], found[name + ROBUSTNESS] = margin >= 0, margin
         return found
 
@@ -234,8 +253,12 @@ def robust_over_run(
     time: np.ndarray,
     look: Callable[[Formula], SignalCourse],
     reduce: Callable[[Reduced], np.ndarray],
+    grid: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Robustness at the start of a run, (runs,); comparisons may also be of numbers about the whole run."""
+    """Robustness at the start of a run, (runs,); comparisons may also be of numbers about the whole run.
+
+    grid : as of `margins`
+    """
 
     within = any(isinstance(p, Temporal) for p in below(formula))
     seen = time if within else time[:1]  # operators over time look at every instant, also of what stays
@@ -245,7 +268,8 @@ def robust_over_run(
             return SignalCourse.constant(seen, over_run(part, reduce))
         return look(part) if within else SignalCourse(seen, look(part).values[:, :1])
 
-    return margins(formula, seen, looked).at[..., 0]
+    first = np.arange(len(seen)) == 0
+    return margins(formula, seen, looked, grid if within else None, first).at[..., 0]
 
 
 def reduction(

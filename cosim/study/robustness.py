@@ -22,6 +22,7 @@ import numpy as np
 
 from cosim.study.between import SignalCourse
 from cosim.study.formulas import Compared, Formula, Logic, Temporal
+from cosim.study.window_ends import edges, found_in, slack_of
 
 Look = Callable[[Formula], np.ndarray]
 LEAST = float(np.finfo(float).tiny)  # margin of an equality that holds or does not
@@ -29,7 +30,6 @@ SIGNS: Mapping[str, Callable[..., np.ndarray]] = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
     "==": np.equal, "!=": np.not_equal,
 }  # fmt: skip
-SLACK = 1e-9  # relative: a window whose end misses an instant by rounding reaches it
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,27 @@ class Margin:
 
     at : (..., n) at the instants; low, high : (..., n - 1) the least and largest inside each interval, inf
     and -inf where those at its ends are beyond; None where nothing is known of any
+    left : (..., n - 1) just before the next instant; None where it is what it is at the instant before
     """
 
     at: np.ndarray
     low: np.ndarray | None = None
     high: np.ndarray | None = None
+    left: np.ndarray | None = None
 
     def __neg__(self) -> Margin:
         return Margin(
-            -self.at, None if self.high is None else -self.high, None if self.low is None else -self.low
+            -self.at,
+            None if self.high is None else -self.high,
+            None if self.low is None else -self.low,
+            None if self.left is None else -self.left,
         )
+
+    @property
+    def held(self) -> np.ndarray:
+        """The least value from each instant until before the next, (..., n - 1)."""
+        found = self.at[..., :-1] if self.left is None else np.minimum(self.at[..., :-1], self.left)
+        return found if self.low is None else np.minimum(found, self.low)
 
     @property
     def bottom(self) -> np.ndarray:
@@ -70,7 +81,8 @@ class Margin:
             others = [other.bottom for j, other in enumerate(parts) if j != k]
             mine = np.where(part.high <= reduce(np.minimum, others), part.high, -np.inf)
             high = mine if high is None else np.maximum(high, mine)
-        return Margin(at, reduce(np.minimum, lows) if lows else None, high)
+        lefts = [part.at[..., :-1] if part.left is None else part.left for part in parts]
+        return Margin(at, reduce(np.minimum, lows) if lows else None, high, reduce(np.minimum, lefts))
 
 
 def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
@@ -84,16 +96,29 @@ def robustness(formula: Formula, time: np.ndarray, look: Look) -> np.ndarray:
     return margins(formula, time, lambda part: SignalCourse(time, look(part))).at
 
 
-def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], SignalCourse]) -> Margin:
-    """Robustness at every instant and in between; operators over time use both.
+def margins(
+    formula: Formula,
+    time: np.ndarray,
+    look: Callable[[Formula], SignalCourse],
+    grid: np.ndarray | None = None,
+    wanted: np.ndarray | None = None,
+) -> Margin:
+    """Robustness at the wanted instants and in between; operators over time use both.
 
-    time : (n,) s, increasing; look : the course of a numeric part of the formula
+    Parameters
+    ----------
+    time : (n,) s, increasing
+    look : the course of a numeric part of the formula
+    grid : (n,) bool, the instants that count for every operator; others only where a window begins or ends.
+        By default all
+    wanted : (n,) bool, the instants of the robustness; by default all
     """
+    wanted = np.ones(len(time), bool) if wanted is None else wanted
     match formula:
         case Compared():
-            return _apart(formula.sign, look(formula.left), look(formula.right))
+            return _apart(formula.sign, look(formula.left).take(wanted), look(formula.right).take(wanted))
         case Logic():
-            parts = [margins(part, time, look) for part in formula.parts]
+            parts = [margins(part, time, look, grid, wanted) for part in formula.parts]
             match formula.word:
                 case "and":
                     return Margin.least_of(parts)
@@ -103,13 +128,21 @@ def margins(formula: Formula, time: np.ndarray, look: Callable[[Formula], Signal
                     return -parts[0]
             return -Margin.least_of([parts[0], -parts[1]])
         case Temporal():
-            parts = [margins(part, time, look) for part in formula.parts]
-            if formula.word == "until":
-                return Margin(until(parts[0], parts[1], time, formula.begin, formula.end))
-            if formula.word == "always":
-                return -_highest(-parts[0], time, formula)
-            return _highest(parts[0], time, formula)
+            inside = np.ones(len(time), bool)
+            if grid is not None:
+                inside = grid | wanted | found_in(time, edges(formula, time[wanted]))
+            parts = [margins(part, time, look, grid, inside) for part in formula.parts]
+            return Margin(_over_time(formula, parts, time[inside])[..., wanted[inside]])
     raise TypeError(f"{type(formula).__name__} is no condition")
+
+
+def _over_time(formula: Temporal, parts: Sequence[Margin], time: np.ndarray) -> np.ndarray:
+    """The margin of an operator over time at every instant, (..., n), given those of its parts."""
+    if formula.word == "until":
+        return until(parts[0], parts[1], time, formula.begin, formula.end)
+    if formula.word == "always":
+        return -_highest(-parts[0], time, formula)
+    return _highest(parts[0], time, formula)
 
 
 def _apart(sign: str, a: SignalCourse, b: SignalCourse) -> Margin:
@@ -118,18 +151,18 @@ def _apart(sign: str, a: SignalCourse, b: SignalCourse) -> Margin:
         course = b - a if sign[0] == "<" else a - b
         if course.slopes is None:
             return Margin(course.values)
-        return Margin(course.values, -(-course).peaks()[0], course.peaks()[0])
+        return Margin(course.values, -(-course).peaks()[0], course.peaks()[0], course.left())
     apart = np.abs(a.values - b.values)
     apart = np.where(apart == 0, -LEAST, apart)
     return Margin(-apart if sign == "==" else apart)
 
 
-def _highest(part: Margin, time: np.ndarray, formula: Temporal) -> Margin:
+def _highest(part: Margin, time: np.ndarray, formula: Temporal) -> np.ndarray:
     """The largest margin of each window: of its instants, and of the intervals between two of them."""
     found = largest(part.at, time, formula.begin, formula.end)
     if part.high is not None and np.isfinite(part.high).any():
         found = np.maximum(found, largest(part.high, time, formula.begin, formula.end, between=True))
-    return Margin(found)
+    return found
 
 
 def holds(formula: Formula, look: Look) -> np.ndarray:
@@ -161,7 +194,7 @@ def truth(formula: Formula, compared: Callable[[Compared], np.ndarray]) -> np.nd
 
 def window(time: np.ndarray, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
     """First and last + 1 instant of the window of each instant, (n,) each."""
-    slack = SLACK * (time[-1] - time[0]) / max(1, len(time) - 1) if len(time) else 0.0
+    slack = slack_of(time)
     first = np.searchsorted(time, time + begin - slack, side="left")
     last = (
         np.full(len(time), len(time))
@@ -202,14 +235,14 @@ def largest(
 def until(p: Margin, q: Margin, time: np.ndarray, begin: float, end: float) -> np.ndarray:
     """Robustness of ``p until[begin, end] q``, (..., n): p has to hold from each instant until that of q.
 
-    What p falls to and q rises to between two instants counts, before q the least p of the interval.
+    What p falls to and q rises to between two instants counts, before q the least p of the interval. Where p
+    does not jump it has to hold when q comes too, since it holds until then.
     """
     first, last = window(time, begin, end)
     shape = np.broadcast_shapes(p.at.shape, q.at.shape)
     found = np.full(shape, -np.inf)
     q_at, stretches = np.broadcast_to(q.at, shape), np.broadcast_to(p.at, shape).copy()
-    if p.low is not None:  # what p is from an instant until before the next
-        stretches[..., :-1] = np.minimum(stretches[..., :-1], p.low)
+    stretches[..., :-1] = p.held
     inside = None if q.high is None else np.minimum(q.high, p.bottom)
     for k in range(len(time)):
         if last[k] <= k:

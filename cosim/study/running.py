@@ -217,16 +217,19 @@ def _keep_signals(
     Where a variant ends between two instants of the grid, its end is measured and has no place in the store.
     """
     width = signals.shape[2]
-    count = int(np.count_nonzero(ready.times == plan.times[: len(ready.times)]))
+    places = np.flatnonzero(ready.gridded)
+    count = int(np.count_nonzero(ready.times[places] == plan.times[: len(places)]))
+    places = places[:count]
     place = slice(into[0], into[-1] + 1) if into[-1] - into[0] == len(into) - 1 else into
-    signals[place, :count] = starts.rows[:, :count, 1 : 1 + width]
+    columns = slice(count) if ready.gridded[:count].all() else places
+    signals[place, :count] = starts.rows[:, columns, 1 : 1 + width]
     signals[place, count:] = np.nan
-    for k in np.flatnonzero((starts.logged < count) | (starts.stopped > 0)):
-        logged = starts.rows[k, : starts.logged[k], 0]
-        missing = np.ones(count, bool)
-        there = logged[:count]
-        missing[: len(there)] = there != ready.times[: len(there)]  # the last row of a stop
-        signals[into[k], :count][missing] = np.nan
+    for k in np.flatnonzero((starts.logged < len(ready.times)) | (starts.stopped > 0)):
+        logged = places < starts.logged[k]
+        there = (
+            starts.rows[k, places, 0] == ready.times[places]
+        )  # the last row of a stop has a time of its own
+        signals[into[k], :count][~(logged & there)] = np.nan
     if plan.store.keep == "failed":
         fine = table["status"] != FAILED
         for name in plan.measures.requirements:
@@ -260,7 +263,8 @@ def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarr
         rows = (starts.rows if len(mine) == count else starts.rows[mine])[:, :logged]
         columns = {n: rows[:, :, 1 + tree[n].start] for n in names}
         time = rows[0, :, 0]
-        for name, value in measures.evaluate(time, columns, ready.smooth(time, columns)).items():
+        grid = None if ready.gridded.all() else ready.on_grid(time)
+        for name, value in measures.evaluate(time, columns, ready.smooth(time, columns), grid).items():
             found[name][mine] = value
         for name, signal in ready.verdicts.items():
             margin = with_verdicts(found[name + ROBUSTNESS][mine], columns[signal][:, -1])

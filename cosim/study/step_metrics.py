@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from cosim.study.between import SignalCourse
-from cosim.study.robustness import SLACK
 from cosim.study.study_schema import MetricTable
+from cosim.study.window_ends import SLACK
 
 
 def described(table: MetricTable, course: SignalCourse) -> np.ndarray:

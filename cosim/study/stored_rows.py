@@ -28,7 +28,9 @@ def damage_named(url: str, name: str, hint: str) -> Iterator[None]:
     except PlantloopError:
         raise
     except Exception as error:  # pyarrow, Zarr and its codecs raise many kinds
-        raise PlantloopError(f"'{url}/{name}' is damaged: {error}.", path=name, hint=hint) from error
+        raise PlantloopError(
+            f"'{url}/{name}' is damaged: {str(error).rstrip('.')}.", path=name, hint=hint
+        ) from error
 
 
 def read_rows(content: bytes, like: pd.DataFrame, count: int) -> pd.DataFrame:

@@ -206,7 +206,8 @@ class Prepared:
     system : with probes and actions; start : the context all cases share, `initial` what it was
     given; goals : where their numbers go
     shown : signals of the model, without what the study added; stored : those that are kept
-    logged : signals an engine writes down, `times` : when [s]
+    logged : signals an engine writes down, `times` : when [s]; `gridded` : (n,) bool, which of these are
+    instants of the study's grid, the others are ends of windows
     verdicts : requirement that is watched -> signal of what is certain of it
     endings : of every event, what it says where it ends a run, with the block of the model it is of
     held : probes whose slopes are known -> do these or they themselves jump with what ticks and instants
@@ -225,6 +226,7 @@ class Prepared:
     times: np.ndarray
     verdicts: Mapping[str, str]
     endings: tuple[str, ...]
+    gridded: np.ndarray
     held: Mapping[str, bool] = field(default_factory=dict)
 
     def smooth(self, time: np.ndarray, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -237,6 +239,12 @@ class Prepared:
             quiet = np.diff(columns[JUMPS], axis=1) == 0
         still = quiet & (np.diff(self.system.instants_until(time)) == 0)
         return {name: still if held else quiet for name, held in self.held.items()}
+
+    def on_grid(self, time: np.ndarray) -> np.ndarray:
+        """Which instants of a run belong to the grid, (n,) bool; the last does, where the run ended."""
+        found = self.gridded[: len(time)].copy()
+        found[-1] = True
+        return found
 
     @staticmethod
     def of(plan: StudyPlan, variant: int) -> Prepared:
@@ -270,6 +278,7 @@ class Prepared:
         times = plan.times_of(variant)
         if not keep and not plan.measures.need_grid:
             times = times[-1:]
+        instants = plan.measures.instants(times)
         jump = which_follow_held(bare, [probes.formulas[name] for name in probes.steep])
         added = (*probes.names, *((JUMPS,) if JUMPS in system.held else ()), *verdicts.values())
         return Prepared(
@@ -282,9 +291,10 @@ class Prepared:
             shown,
             keep,
             (*keep, *added, *kept_for_warnings(system, (*keep, *added))),
-            times,
+            instants,
             verdicts,
             tuple(f"'{e.path}': {e.stop}" if e.stop and e.name in own else e.stop for e in system.events),
+            np.isin(instants, times),
             dict(zip(probes.steep, jump, strict=True)),
         )
 

@@ -42,6 +42,13 @@ def test_a_parameter_is_set_at_an_instant(quiet):
     assert np.allclose(found["lag.y"], sim.result()["lag.y"], atol=1e-12, rtol=0)
 
 
+@pytest.mark.parametrize("action", [{"set": {"k.k": 2.0}}, {"pulse": {"k.u": 3.0}, "lasts": 0.5}])
+def test_an_instant_written_as_text(quiet, action):
+    exact, near = ran(quiet, {"at": "1/3", **action}), ran(quiet, {"at": 1 / 3, **action})
+    assert np.allclose(exact["lag.y"], near["lag.y"], atol=1e-12, rtol=0)
+    assert exact.at(0.34, "lag.y") != ran(quiet).at(0.34, "lag.y")
+
+
 def test_actions_on_one_parameter_follow_each_other_in_time(quiet):
     later, sooner = {"at": 1.5, "set": {"k.k": 1.0}}, {"at": 1, "ramp": {"k.k": 3.0}, "over": 0.2}
     found = ran(quiet, later, sooner)
