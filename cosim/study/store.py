@@ -359,6 +359,11 @@ class StudyStore:
         found: pd.DataFrame = self._read["table"].copy()
         return found
 
+    def first_rows(self) -> pd.DataFrame:
+        """Rows of the first chunk with cases that are done."""
+        names = sorted(n for n in self.folder.names(TABLE) if n.endswith(".parquet"))
+        return self._frame(f"{TABLE}/{names[0]}") if names else self._no_rows()
+
     def _no_rows(self) -> pd.DataFrame:
         """The table without rows, before the first case is done."""
         import pandas as pd

@@ -24,6 +24,7 @@ from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import executor_for, processors, work_at
 from cosim.study.folder import Folder, url_of
 from cosim.study.folder_lock import alone_in
+from cosim.study.integral_check import warn_of_integrals
 from cosim.study.job import Job, Tell
 from cosim.study.loading import find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
@@ -329,6 +330,7 @@ class Study:
                             store.discard()  # no worker could work at it: treat it as not asked for
                         raise
                 warn_of_cases(store, self.plan)
+                warn_of_integrals(store, self.plan)
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:
