@@ -14,10 +14,11 @@ import typer
 
 from blocks.errors import PlantloopError
 from cosim.cli import failures, model_info, run_command, study_commands
+from cosim.cli.compare_command import compare
 from cosim.cli.shared import Trust
 from cosim.cli.shared import checked_path as _checked_path
 from cosim.cli.shared import errors_as_messages as _errors_as_messages
-from cosim.cli.terminal import Row, print_heading, print_rows, print_sections
+from cosim.cli.terminal import Row, print_rows, print_sections
 from cosim.version import __version__
 
 if TYPE_CHECKING:
@@ -244,44 +245,7 @@ def _exported(path: Path, out: Path, options: dict[str, Any], coordinates: str |
 
 study_commands.add_to(app)
 failures.add_to(app)
-
-
-# --- cosim compare --------------------------------------------------------------------------------------
-@app.command()
-def compare(
-    first: Annotated[str, typer.Argument(metavar="DIR_A | SCENARIO.toml", show_default=False)],
-    second: Annotated[str | None, typer.Argument(metavar="DIR_B", show_default=False)] = None,
-    ways: Annotated[
-        str, typer.Option(help="Of a scenario: monolithic, cosim, fmu; the first is compared with.")
-    ] = "monolithic,cosim,fmu",
-    step: Annotated[
-        float | None,
-        typer.Option(help="[s] Of a scenario: communication step.", show_default="that of the fastest block"),
-    ] = None,
-    trust: Trust = False,
-) -> None:
-    """Compare two studies case by case (exit code 1 if a requirement that was met no longer is).
-
-    Or one scenario run whole, with its blocks as co-simulated units, and as an FMU.
-    """
-    with _errors_as_messages():
-        if second is None:
-            _compare_ways(Path(first), ways, step, trust)
-            return
-        from cosim.cli import studies
-
-        if code := studies.compare(first, second):
-            raise typer.Exit(code)
-
-
-def _compare_ways(file: Path, ways: str, step: float | None, trust: bool) -> None:
-    """Run one scenario in several ways and show the differences."""
-    from cosim.scenario import load_scenario
-    from cosim.scenario.comparison import compared
-
-    loaded = load_scenario(_checked_path(file, "compare", (".toml",)), trust)
-    print_heading(loaded.name, loaded.tables.scenario.description)
-    run_command.show_differences(compared(loaded, tuple(w.strip() for w in ways.split(",")), step))
+app.command()(compare)
 
 
 # --- cosim cache ----------------------------------------------------------------------------------------

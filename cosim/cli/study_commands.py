@@ -88,7 +88,8 @@ def falsify(
 def optimise(
     file: StudyFile,
     metrics: Annotated[
-        str | None, typer.Option(help="Which to make small: a,b.", show_default="those of [search]")
+        str | None,
+        typer.Option(help="Which to make small: a,b.", show_default="those of [search], or the only one"),
     ] = None,
     out: Folder = None,
     runs: Runs = None,

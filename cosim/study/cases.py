@@ -201,6 +201,7 @@ def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarra
     columns = [str(name).strip() for name in (named.iloc[0] if named is not frame else frame.columns)]
     if twice := [name for name in columns if columns.count(name) > 1]:
         raise PlantloopError(f"'{path.name}' has a column '{twice[0]}' twice; keep one.", path=given)
+    frame.columns = columns
     if not len(frame):
         raise PlantloopError(f"'{path.name}' has no rows: it lists no cases.", path=given)
     for name in frame.columns:

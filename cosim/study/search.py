@@ -201,7 +201,16 @@ def optimise(
         if name not in plan.measures.metrics:
             raise PlantloopError(f"no metric '{name}'; {near_miss(name, plan.measures.metrics)}", path=name)
     if not metrics:
-        raise PlantloopError("name at least one metric to make small.")
+        known = tuple(plan.measures.metrics)
+        if len(known) != 1:
+            names = ", ".join(f"'{name}'" for name in known)
+            raise PlantloopError(
+                f"which metrics are to be small? There {'are ' + names if known else 'is none'}.",
+                hint="Name them: metrics = [...] under [search], or optimise(..., metrics=)."
+                if known
+                else "",
+            )
+        metrics = known
     needed = tuple(name + ROBUSTNESS for name in plan.measures.requirements)
     optimiser = nsga2(len(_some(space)), len(metrics), len(needed), seed)
     return _searched(plan, space, Aim(tuple(metrics), needed, False), runs, seed, optimiser, run)

@@ -420,8 +420,8 @@ class Study:
     ) -> SearchResult:
         """Search for parameters that minimise metrics and meet requirements, within the study's bounds.
 
-        Of several metrics the front is found: the cases that none is better than in all. Of several variants
-        the worst counts. See `falsify`.
+        Of several metrics (default those of [search], or the only one) the front is found: the cases that
+        none is better than in all. Of several variants the worst counts. See `falsify`.
 
         Raises
         ------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any
 
-import numpy as np
-
+from cosim.result.differences import differences
 from cosim.viewer.kept import of_result
 from cosim.viewer.page_data import PageData
 
@@ -37,27 +37,4 @@ def of_two(
 
 
 def _rows_of(first: Any, second: Any) -> list[list[Any]]:
-    found: list[list[Any]] = []
-    for leaf in first.tree.leaves:
-        if leaf.name not in first.signals:
-            continue
-        if leaf.name not in second.signals or second.signals[leaf.name].shape[1] != leaf.size:
-            found.append([leaf.name, "", None, None, None, 0])
-            continue
-        inside = (first.time >= second.time[0]) & (first.time <= second.time[-1])
-        time = first.time[inside]
-        for k, name in enumerate(leaf.components):
-            one, other = first.signals[leaf.name][inside, k], second.signals[leaf.name][:, k]
-            if leaf.rate is not None:
-                there = other[np.searchsorted(second.time, time, side="right") - 1]
-            else:
-                there = np.interp(time, second.time, other)
-            apart = np.abs(one - there)
-            if not np.isfinite(apart).any():
-                found.append([name, leaf.unit(k), None, None, None, len(time)])
-                continue
-            at = int(np.nanargmax(apart))
-            size = max(float(np.nanmax(np.abs(one))), float(np.nanmax(np.abs(there))))
-            share = float(apart[at]) / size if size > 0 else 0.0
-            found.append([name, leaf.unit(k), float(apart[at]), float(time[at]), share, len(time)])
-    return found
+    return [list(astuple(one)) for one in differences(first, second)]

@@ -40,6 +40,12 @@ def test_a_case_is_found_again_by_its_seed(noisy, tmp_path):
     assert of_file.run(tmp_path / "file", workers=1).table.iloc[0]["last"] == row["last"]
 
 
+def test_blanks_around_the_names_of_columns(noisy, tmp_path):
+    (tmp_path / "cases.csv").write_text(f" k.k, seed\n1.0, {LARGE}\n 2.0,3\n")
+    cases = study_of(noisy, method="file", file=str(tmp_path / "cases.csv")).cases
+    assert cases.columns["k.k"].tolist() == [[1.0], [2.0]] and cases.seeds.tolist() == [LARGE, 3]
+
+
 def test_large_seeds_stay_what_they_are(noisy, tmp_path):
     cases = [{"k.k": 1.0, "seed": s} for s in (LARGE, np.int64(3), 0)]
     s = study_of(noisy, method="list", cases=cases).run(tmp_path / "s", workers=1)

@@ -91,6 +91,8 @@ def test_a_search_goes_on_with_what_is_done(bowl, tmp_path):
 def test_a_front_of_two_metrics(bowl, tmp_path):
     """Both are small for a between 0.3 and 0.8 and b = -0.2; f may not be below 0.001."""
     pytest.importorskip("pymoo")
+    with pytest.raises(PlantloopError, match="which metrics are to be small. There are 'f', 'g'"):
+        study_of(bowl).optimise(tmp_path / "none")
     found = study_of(bowl).optimise(tmp_path / "out", ["f", "g"], runs=480, workers=1)
     assert len(found.front) >= 5
     assert found.front["a.value"].between(0.25, 0.85).all()
@@ -119,7 +121,7 @@ def test_of_variants_the_worst_counts(tmp_path):
         right, until=0.1, solver="rk4", step=0.1, log_every=0.1, sampling=sampling,
         metrics={"f": "final(f.y)"}, variants={"right": right, "left": left},
         requirements=[{"name": "deep", "always": "f.y < 1.7"}],
-        search={"metrics": ["f"], "requirement": "deep", "runs": 160}, store={"keep": "summary"},
+        search={"requirement": "deep", "runs": 160}, store={"keep": "summary"},
     )  # fmt: skip
     found = study.optimise(tmp_path / "a", workers=1)
     assert len(found.study) == 160
