@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 HALVINGS = 45  # of an interval in which a level is passed: down to rounding
+NEARLY = 1e-6  # of the slopes: a change that small needs none like it beside
 LIKE = 3.0  # times the change of slope of a neighbouring interval, per second
 SHORT = 0.01  # of an interval: rounding of slopes in a shorter neighbour is not taken for a change
 
@@ -103,6 +104,55 @@ class SignalCourse:
         if self.smooth is not None:
             known = known & self.smooth
         return np.where(known, self.values[..., 1:], self.values[..., :-1])
+
+    def meets(self, other: SignalCourse) -> np.ndarray:
+        """The value at which two signals cross inside each interval, -inf where they do not, (runs, n - 1).
+
+        Believed where both are smooth, and their slopes change like beside.
+        """
+        apart = other - self
+        shape = (*apart.values.shape[:-1], max(0, len(self.time) - 1))
+        found = np.full(shape, -np.inf)
+        if apart.slopes is None or len(self.time) < 3:
+            return found
+        with np.errstate(invalid="ignore"):
+            crosses = apart.values[..., :-1] * apart.values[..., 1:] < 0
+        if apart.smooth is not None:
+            crosses &= apart.smooth
+        runs, k = np.nonzero(crosses)
+        both = [one.for_runs(len(found)) for one in (self, other)]
+        fine = both[0]._like((runs, k)) & both[1]._like((runs, k))
+        runs, k = runs[fine], k[fine]
+        if len(k):
+            when = apart.passes(runs, k, 0.0, self.time[k], self.time[k + 1])
+            found[runs, k] = both[0]._between(runs, k, when)
+        return found
+
+    def for_runs(self, count: int) -> SignalCourse:
+        """The same with a row for every run."""
+        shape = (count, len(self.time))
+        slopes = None if self.slopes is None else np.broadcast_to(self.slopes, shape)
+        return SignalCourse(self.time, np.broadcast_to(self.values, shape), slopes, self.smooth)
+
+    def _like(self, at: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Whether slopes are known in some intervals, and change like beside them."""
+        assert self.slopes is not None
+        *runs, k = at
+        after = (*runs, k + 1)
+        h, d0, d1 = self.time[k + 1] - self.time[k], self.slopes[at], self.slopes[after]
+        known = (d0 != 0) | (d1 != 0) | (self.values[at] == self.values[after])
+        beside = LIKE * h * _beside(self.slopes, np.diff(self.time), at)
+        return np.asarray(known & (np.abs(d1 - d0) <= beside + NEARLY * (np.abs(d0) + np.abs(d1))))
+
+    def _between(self, runs: np.ndarray, k: np.ndarray, when: np.ndarray) -> np.ndarray:
+        """Values of the cubics of some intervals at some instants in them [s]."""
+        assert self.slopes is not None
+        at, after = (runs, k), (runs, k + 1)
+        h, d0, d1 = self.time[k + 1] - self.time[k], self.slopes[at], self.slopes[after]
+        s, rise = (when - self.time[k]) / h, (self.values[after] - self.values[at]) / h
+        return np.asarray(
+            self.values[at] + h * s * (d0 + s * (3 * rise - 2 * d0 - d1 + s * (d0 + d1 - 2 * rise)))
+        )
 
     def passes(
         self,

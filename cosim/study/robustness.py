@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import combinations
 
 import numpy as np
 
@@ -39,12 +40,14 @@ class Margin:
     at : (..., n) at the instants; low, high : (..., n - 1) the least and largest inside each interval, inf
     and -inf where those at its ends are beyond; None where nothing is known of any
     left : (..., n - 1) just before the next instant; None where it is what it is at the instant before
+    course : of a comparison, the signal that the margin is
     """
 
     at: np.ndarray
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     left: np.ndarray | None = None
+    course: SignalCourse | None = None
 
     def __neg__(self) -> Margin:
         return Margin(
@@ -52,6 +55,7 @@ class Margin:
             None if self.high is None else -self.high,
             None if self.low is None else -self.low,
             None if self.left is None else -self.left,
+            None if self.course is None else -self.course,
         )
 
     @property
@@ -70,7 +74,7 @@ class Margin:
     def least_of(parts: Sequence[Margin]) -> Margin:
         """The least of several margins, as for "and".
 
-        Its peak inside an interval is that of the one that is below all others there; where two cross, none.
+        Its peak inside an interval is that of the one that is below all others there, or where two cross.
         """
         at = reduce(np.minimum, [part.at for part in parts])
         lows = [part.low for part in parts if part.low is not None]
@@ -80,6 +84,13 @@ class Margin:
                 continue
             others = [other.bottom for j, other in enumerate(parts) if j != k]
             mine = np.where(part.high <= reduce(np.minimum, others), part.high, -np.inf)
+            high = mine if high is None else np.maximum(high, mine)
+        for (i, one), (j, two) in combinations(enumerate(parts), 2):
+            if one.course is None or two.course is None:
+                continue
+            mine = one.course.meets(two.course)
+            for k, other in enumerate(parts):
+                mine = mine if k in (i, j) else np.where(mine <= other.bottom, mine, -np.inf)
             high = mine if high is None else np.maximum(high, mine)
         lefts = [part.at[..., :-1] if part.left is None else part.left for part in parts]
         return Margin(at, reduce(np.minimum, lows) if lows else None, high, reduce(np.minimum, lefts))
@@ -151,7 +162,7 @@ def _apart(sign: str, a: SignalCourse, b: SignalCourse) -> Margin:
         course = b - a if sign[0] == "<" else a - b
         if course.slopes is None:
             return Margin(course.values)
-        return Margin(course.values, -(-course).peaks()[0], course.peaks()[0], course.left())
+        return Margin(course.values, -(-course).peaks()[0], course.peaks()[0], course.left(), course)
     apart = np.abs(a.values - b.values)
     apart = np.where(apart == 0, -LEAST, apart)
     return Margin(-apart if sign == "==" else apart)
@@ -244,6 +255,10 @@ def until(p: Margin, q: Margin, time: np.ndarray, begin: float, end: float) -> n
     q_at, stretches = np.broadcast_to(q.at, shape), np.broadcast_to(p.at, shape).copy()
     stretches[..., :-1] = p.held
     inside = None if q.high is None else np.minimum(q.high, p.bottom)
+    if p.course is not None and q.course is not None:
+        begins = np.minimum(p.course.meets(q.course), p.at[..., :-1])
+        crossed = begins if p.low is None else np.minimum(begins, p.low)
+        inside = crossed if inside is None else np.maximum(inside, crossed)
     for k in range(len(time)):
         if last[k] <= k:
             continue

@@ -59,7 +59,8 @@ def test_windows_in_windows_end_anew_at_every_instant():
 
 def test_until_holds_up_to_the_instant_itself_where_nothing_jumps():
     expected = {
-        "r.y < 0.42 until r.y > 0.47": -0.07,  # at 0.4; -0.08 at 0.5, and -0.025 where they cross
+        "r.y < 0.42 until r.y > 0.47": -0.025,  # where they cross, at 0.445; on the grid -0.07 and -0.08
+        "r.y < 0.49 until r.y > 0.41": 0.04,  # at 0.45; on the grid it is not met
         "r.y < 0.5 until[0, 0.45] r.y > 0.4": 0.05,
         "r.y < 0.3 until[0.35, 0.37] r.y > 0": -0.05,
         "step.y < 0.5 until step.y > 0.5": 0.5,  # both change at once: it held until then
