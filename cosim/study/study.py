@@ -24,7 +24,6 @@ from cosim.study.estimate import Estimate, estimated, seconds_of_a_case
 from cosim.study.executors import executor_for, processors, work_at
 from cosim.study.folder import Folder, url_of
 from cosim.study.folder_lock import alone_in
-from cosim.study.integral_check import warn_of_integrals
 from cosim.study.job import Job, Tell
 from cosim.study.loading import find_key, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
@@ -63,7 +62,7 @@ class Study:
                                 Diagram}
     actions, requirements : list of dict;  metrics, stop, store, search : dict      as the tables of a
                                                                                 study file
-    parameters, initial, inputs : dict       for all cases
+    parameters, initial, inputs : dict       for all cases; inputs of a diagram as of `simulate`
     log_every : s               of stored signals and of metrics, where store has no "every"
     trust : bool                allow the Python code that a study file names to run
     settings : RunSettings      several of the following at once; each may also be given by itself
@@ -112,10 +111,10 @@ class Study:
         self._files: dict[str, Path] = {}
         loaded = self._loaded(model, given)
         tables = self.tables
-        numbers = {
+        numbers: dict[str, Any] = {
             "parameters": mapped(parameters, "parameters"),
             "initial": mapped(initial, "initial"),
-            "inputs": mapped(inputs, "inputs"),
+            "inputs": mapped(inputs, "inputs") if isinstance(loaded, Scenario) else inputs,
         }
         folder = Path.cwd()
         if isinstance(loaded, Scenario):
@@ -330,7 +329,6 @@ class Study:
                             store.discard()  # no worker could work at it: treat it as not asked for
                         raise
                 warn_of_cases(store, self.plan)
-                warn_of_integrals(store, self.plan)
         return StudyResult(store, lambda: self.plan)
 
     def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:

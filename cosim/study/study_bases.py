@@ -15,6 +15,7 @@ from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, ScenarioError
 from cosim.built_for import built_for
 from cosim.diagram import Diagram
+from cosim.driven import driven
 from cosim.engines.reference.log import log_times
 from cosim.names import no_block
 from cosim.scenario.scenario import Scenario
@@ -114,12 +115,12 @@ def bases_of_diagrams(
     drawn: Mapping[str, Any] | None,
     tables: StudyTables,
     until: float | None,
-    numbers: Mapping[str, Mapping[str, Any]],
+    numbers: Mapping[str, Any],
     log_every: Any,
     settings: RunSettings | None,
     keywords: Mapping[str, Any],
 ) -> tuple[tuple[Base, ...], tuple[str, ...]]:
-    """The base of a diagram, or of several by name.
+    """The base of a diagram, or of several by name; inputs in `numbers` may be given over time.
 
     Raises
     ------
@@ -138,10 +139,9 @@ def bases_of_diagrams(
         raise PlantloopError("until= is missing: the end of every run [s].")
     found = []
     for one in models.values():
-        drawn_one, left = built_for(
-            drawn_diagram(one), numbers["parameters"], chosen.solve_loops, chosen.driven
-        )
-        given = (left, numbers["initial"], numbers["inputs"])
+        course, constants = driven(drawn_diagram(one), numbers["inputs"])
+        drawn_one, left = built_for(course, numbers["parameters"], chosen.solve_loops, chosen.driven)
+        given = (left, numbers["initial"], constants)
         found.append(Base(drawn_one.name, drawn_one, _end(until), chosen, *given, _interval_given(log_every)))
     return tuple(found), tuple(models)
 

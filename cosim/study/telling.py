@@ -10,6 +10,7 @@ from typing import Any
 from blocks.contract.user_lines import warn_user
 from cosim.progress import check_progress, coloured
 from cosim.run.watched import WatchedSignalWarning
+from cosim.study.integral_check import warn_of_integrals
 from cosim.study.running import WARNINGS
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
@@ -38,7 +39,11 @@ class Teller:
 
 
 def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
-    """Warn once per message of blocks that watch a signal: in how many cases, and which was the first."""
+    """Warn once per message of blocks that watch a signal: in how many cases, and which was the first.
+
+    And of integrals that the steps do not resolve.
+    """
+    warn_of_integrals(store, plan)
     if not plan.watches or WARNINGS not in (table := store.table()):
         return  # no block watches, or no case is done
     said = table[WARNINGS]
