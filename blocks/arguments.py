@@ -31,6 +31,11 @@ def is_number(value: object) -> TypeGuard[float]:
     )
 
 
+def is_whole(value: object) -> TypeGuard[int]:
+    """An integer, Python's or NumPy's; no flag, and no span of time, which NumPy counts among them."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 def number(
     value: Any,
     what: str,

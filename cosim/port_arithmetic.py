@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from blocks.arguments import real_numbers
+from blocks.arguments import is_whole, real_numbers
 from blocks.contract.block import Block
 from blocks.contract.masks import ParameterExpression as Expression
 from blocks.contract.recipes import made_alike
@@ -229,8 +229,7 @@ def components_meant(port: Any, index: int | slice | Sequence[int]) -> tuple[int
         given = (index,)
     if isinstance(index, slice) and index.stop is not None:
         given = range(index.start or 0, index.stop, index.step or 1)
-    whole = lambda k: isinstance(k, (int, np.integer)) and not isinstance(k, bool)
-    chosen = tuple(int(k) for k in given if whole(k) and k >= 0)
+    chosen = tuple(int(k) for k in given if is_whole(k) and k >= 0)
     if not chosen or len(chosen) < len(given):
         cure = "Count from 0 as in [0], [1:3] or [[2, 0]]; how many there are is found later."
         raise WiringError(

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
-from blocks.arguments import is_number
+from blocks.arguments import is_number, is_whole
 from blocks.errors import PlantloopError, near_miss, shown
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.fmi.coupling.coupling import Coupling
@@ -88,9 +88,7 @@ def _one_of(*choices: str) -> Rule:
     return Rule(listed, lambda v: isinstance(v, str) and v in choices, str, choices)
 
 
-_WHOLE = Rule(
-    "a whole number", lambda v: isinstance(v, (int, np.integer)) and not isinstance(v, (bool, np.bool_)), int
-)
+_WHOLE = Rule("a whole number", is_whole, int)
 _COUPLING = Rule(
     'a Coupling(...), "jacobi" or "gauss-seidel"',
     lambda v: Coupling.of(v) is not None,

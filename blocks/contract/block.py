@@ -38,8 +38,9 @@ __all__ = ["Block", "Equations"]
 
 FOR_COMPILERS = (
     "alone", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven",
-    "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "shares_equations",
-    "start_only", "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
+    "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "reads",
+    "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow", "value_names",
+    "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
@@ -61,6 +62,9 @@ class Block(metaclass=BlockType):
 
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""
+
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Fields that may be the path of a file, which is read when the block is made."""
 
     alone: ClassVar[str] = ""
     """What a run does that no other may do meanwhile, "" for nothing: a study has one worker then."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.arguments import real_numbers
+from blocks.arguments import is_whole, real_numbers
 from blocks.contract.moments import moments
 from blocks.contract.rate import LONGEST, Rate, Ticks, instant
 from blocks.errors import BlockError, near_miss, shown
@@ -93,10 +93,6 @@ def positive(block: Any, field: str, unit: str = "", hint: str = "") -> None:
         raise fault(block, field, f"is {shown(getattr(block, field))}{unit}", f"more than 0{unit}", hint)
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
-
-
 MOST = 10**6  # components of one block
 PORTS = 10**5  # ports of one block
 PORT = 27_000  # bytes a port takes, measured on a Mux of 10000
@@ -105,7 +101,7 @@ PORT = 27_000  # bytes a port takes, measured on a Mux of 10000
 def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
     """An int from `least` to `most`."""
     value = getattr(block, field)
-    if not _is_whole(value) or not least <= value <= most:
+    if not is_whole(value) or not least <= value <= most:
         raise fault(block, field, f"is {shown(value)}", f"an integer of at least {least} and at most {most}")
     return int(value)
 
@@ -113,11 +109,17 @@ def count(block: Any, field: str, least: int = 1, most: int = MOST) -> int:
 def ports(block: Any, field: str) -> int:
     """A number of ports, from one to what memory and time allow."""
     value = getattr(block, field)
-    if _is_whole(value) and value > PORTS:
-        size = f"{PORT * value / 2**30:.3g}" if value < 10**15 else "endless"
-        what = f"is {shown(value)}, so many ports, which need {size} GB of memory"
-        raise fault(block, field, what, f"at most {PORTS}", "Use signals of several components.")
+    if is_whole(value):
+        _fit(block, field, value)
     return count(block, field)
+
+
+def _fit(block: Any, field: str, value: int) -> None:
+    """Refuse a number of ports that memory and time do not allow."""
+    if value > PORTS:
+        size = f"{PORT * value / 2**30:.3g}" if value < 10**15 else "endless"
+        what = f"is {shown(getattr(block, field))}, so many ports, which need {size} GB of memory"
+        raise fault(block, field, what, f"at most {PORTS}", "Use signals of several components.")
 
 
 def counts(block: Any, field: str, least: int) -> tuple[int, ...]:
@@ -127,7 +129,7 @@ def counts(block: Any, field: str, least: int) -> tuple[int, ...]:
         items = [] if isinstance(value, (Mapping, Set)) else list(value)
     except TypeError:
         items = []
-    plain = all(map(_is_whole, items))
+    plain = all(map(is_whole, items))
     if not items or not plain or any(not least <= v <= MOST for v in items):
         expected = f"a list of integers of at least {least} and at most {MOST}"
         raise fault(block, field, f"is {shown(value)}", expected)
@@ -154,8 +156,10 @@ def choice(block: Any, field: str, choices: Iterable[str]) -> None:
 def signs(block: Any, field: str, alphabet: str) -> str:
     """A word over `alphabet` such as "+-"; an int n means n times its first letter."""
     value = getattr(block, field)
-    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST:
-        return alphabet[0] * value
+    if is_whole(value) and value >= 1:
+        return alphabet[0] * ports(block, field)
+    if isinstance(value, str):
+        _fit(block, field, len(value))
     if not isinstance(value, str) or not value or set(value) - set(alphabet):
         letters = " and ".join(f'"{letter}"' for letter in alphabet)
         raise fault(

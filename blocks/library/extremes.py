@@ -39,7 +39,7 @@ class MinMax(Block):
 
     def __post_init__(self) -> None:
         checks.choice(self, "function", ("min", "max"))
-        checks.assign(self, n=checks.count(self, "n"))
+        checks.assign(self, n=checks.ports(self, "n"))
 
     def port_name(self, name: str) -> str:
         """The only input may be called u."""

@@ -202,7 +202,7 @@ class LogicalOperator(Block):
             checks.assign(self, operator=self.operator.lower())
         checks.choice(self, "operator", (*FOLDS, *NEGATED, "not"))
         usual = 1 if self.operator == "not" else 2
-        checks.assign(self, n=usual if self.n is None else checks.count(self, "n"))
+        checks.assign(self, n=usual if self.n is None else checks.ports(self, "n"))
         if self.operator == "not" and self.n != 1:
             raise checks.fault(self, "n", f"is {self.n}", 'one input with "not"')
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class FromData(Block):
 
     data : (times, values) with values (n,) or (n, k); a pandas Series or DataFrame, or an xarray DataArray,
         with the times as index or first dimension; the path of a .csv or .parquet file with the times in its
-        first column. Times are in s and increase; structural
+        first column, in a scenario relative to the scenario. Times are in s and increase; structural
     columns : names of columns, in order; None for all; structural
     interpolation : "linear", "previous" or "cubic"; structural
 
@@ -43,6 +43,8 @@ class FromData(Block):
 
     Source: the spline as in de Boor, A Practical Guide to Splines, ch. IV (not-a-knot end conditions).
     """
+
+    reads: ClassVar[tuple[str, ...]] = ("data",)
 
     data: Any
     columns: Sequence[str] | None = None

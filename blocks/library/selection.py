@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from blocks.arguments import is_whole
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
@@ -284,7 +285,7 @@ def _flat(members: Any, prefix: str = "") -> list[tuple[str, int]]:
             raise TypeError
         if isinstance(size, Mapping):
             found += _flat(size, f"{prefix}{name}.")
-        elif isinstance(size, (int, np.integer)) and not isinstance(size, bool) and 1 <= size <= checks.MOST:
+        elif is_whole(size) and 1 <= size <= checks.MOST:
             found.append((prefix + name, int(size)))
         else:
             raise TypeError

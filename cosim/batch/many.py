@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from blocks.arguments import is_number, number, whole_number
+from blocks.arguments import is_number, is_whole, number, whole_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
 from blocks.errors import PlantloopError, SimulationError, near_miss, shown
@@ -159,7 +159,7 @@ def _processors() -> int:
 
 def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """One dict per run, checked."""
-    if isinstance(runs, (int, np.integer)) and not isinstance(runs, bool) and runs >= 1:
+    if is_whole(runs) and runs >= 1:
         check_memory(500.0 * min(int(runs), 2**999), f"runs={shown(runs)}", "Do fewer runs at once.")
         return [{} for _ in range(int(runs))]
     if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes)):

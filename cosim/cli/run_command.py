@@ -10,6 +10,7 @@ import typer
 
 from blocks.errors import PlantloopError, SimulationError
 from cosim.cli import failures
+from cosim.cli.output_folder import output_folder
 from cosim.cli.signals import uninterrupted
 from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_rows
 from cosim.progress import progress_bar
@@ -23,19 +24,16 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # exit code after Ctrl-C, as in shells
 
 
-def plain(name: str) -> str:
-    """A name that is safe for a folder: a file named "...xml" has the stem ".."."""
-    return name.strip(". ") or "run"
-
-
 def run_scenario(
     path: Path, out: Path | None, engine: str | None, plot: bool, trust: bool, check_step: bool
 ) -> None:
     """Run a scenario; a run that fails or is cancelled leaves the results it has."""
     from cosim.scenario import load_scenario
+    from cosim.scenario.report import check_files
 
     loaded = load_scenario(path, trust)
-    folder = out or Path("results") / plain(loaded.name)
+    folder = output_folder(out, loaded.name, trust)
+    check_files(loaded, folder)
     print_heading(loaded.name, loaded.tables.scenario.description)
     system = loaded.system()
     try:
@@ -64,7 +62,7 @@ def run_package_file(path: Path, out: Path | None, engine: str | None, trust: bo
     from cosim.cli import fmu_commands, ssp_commands
     from cosim.cli.package_runs import run_package
 
-    folder = out or Path("results") / plain(path.stem)
+    folder = output_folder(out, path.stem, trust)
     if path.suffix.lower() == ".ssp":
         run_package(path, folder, lambda: ssp_commands.run(path, engine, trust))
     else:
@@ -78,7 +76,7 @@ def run_deck_file(
     from cosim.deck import run_deck
     from cosim.deck.report import rows, write
 
-    folder = out or Path("results") / plain(path.stem)
+    folder = output_folder(out, path.stem, trust)
     print_heading(path.stem, f"{path} ({coordinates} coordinates)")
     try:
         run = run_deck(path, engine=engine, coordinates=coordinates, trust=trust, out=folder)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cosim.cli.output_folder import output_folder
 from cosim.cli.studies import INTERRUPTED
 from cosim.cli.terminal import Row, print_error, print_heading, print_rows
 from cosim.study.measures import ROBUSTNESS
@@ -75,7 +76,7 @@ def _searched(
     study: Study, path: Path, out: str | None, search: Callable[[str], SearchResult]
 ) -> SearchResult | None:
     """Run a search and return its result; None if it was interrupted."""
-    folder = out or str(Path("results") / f"{study.plan.name}_search")
+    folder = out or str(output_folder(None, f"{study.plan.name}_search", study.trust))
     print_heading(study.plan.name, ", ".join(f"{n} {a:g} .. {b:g}" for n, (a, b) in study.bounds.items()))
     try:
         return search(folder)

@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from blocks.files import replacing
+from cosim.cli.output_folder import output_folder
 from cosim.cli.terminal import Row, print_error, print_heading, print_rows
 from cosim.result.result import Result
 from cosim.simulation import Simulation
@@ -45,7 +46,7 @@ def sweep(path: Path, out: str | None, trust: bool, options: SweepOptions) -> in
     """Run a study file; returns the exit code."""
     study = Study(path, trust=trust)
     name = study.plan.name
-    folder = out or str(Path("results") / name)
+    folder = out or str(output_folder(None, name, trust))
     print_heading(name, f"{len(study)} cases")
     try:
         result = study.run(folder, progress=True, **asdict(options))
@@ -93,7 +94,7 @@ def _rows(result: StudyResult) -> Iterator[Row]:
 def show_estimate(path: Path, out: str | None, trust: bool, options: SweepOptions) -> None:
     """The cases of a study file that would be run, their cost and their storage."""
     study = Study(path, trust=trust)
-    folder = out or str(Path("results") / study.plan.name)
+    folder = out or str(output_folder(None, study.plan.name, trust))
     cases = study.cases
     wanted = study.wanted(folder, resume=options.resume, only=options.only, limit=options.limit)
     some = "" if len(wanted) == len(cases) else f", {len(wanted)} of them to run"
@@ -139,7 +140,7 @@ def run_one(path: Path, trust: bool, wanted: OneRun) -> int:
     if wanted.case is None:
         return _run_paced(path, trust, wanted)
     study = Study(path, trust=trust)
-    folder = wanted.out or Path("results") / study.plan.name
+    folder = output_folder(wanted.out, study.plan.name, trust)
     one: OneCase = study.case(wanted.case)
     print_heading(study.plan.name, f"case {one.number} of {len(study)}")
     print_rows(
@@ -239,9 +240,12 @@ def _run_paced(path: Path, trust: bool, wanted: OneRun) -> int:
     """Run a scenario at a given pace."""
     from cosim.engines.reference.log import log_times
     from cosim.scenario import load_scenario
+    from cosim.scenario.report import check_files
     from cosim.settings import RunSettings
 
     loaded = load_scenario(path, trust)
+    folder = output_folder(wanted.out, loaded.name, trust)
+    check_files(loaded, folder)
     run, settings = loaded.tables.run, loaded.settings()
     if wanted.engine is not None:
         settings = RunSettings.of(settings, engine=wanted.engine)
@@ -252,7 +256,7 @@ def _run_paced(path: Path, trust: bool, wanted: OneRun) -> int:
         sim.log(log_times(0.0, run.until, run.log_every, run.log_at))
         shown = paced(sim, run.until, 1.0 if wanted.pace is None else wanted.pace)
         result = sim.result()
-    file = (wanted.out or Path("results") / loaded.name) / loaded.tables.outputs.result
+    file = folder / loaded.tables.outputs.result
     result.save(file)
     print_rows([*(Row(name, text) for name, text in shown.rows()), Row("written", str(file))])
     return 0

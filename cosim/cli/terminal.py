@@ -6,11 +6,25 @@ time to import, is left out.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from cosim.progress import coloured
+
+
+def visible(text: str) -> str:
+    r"""A text with what would steer a terminal written out: names and messages come from files of strangers.
+
+    >>> visible("a\x1b[2J")
+    'a\\x1b[2J'
+    """
+    return _STEERING.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but tab and newline, and those that turn the direction of writing."""
 
 
 class Row(NamedTuple):
@@ -23,6 +37,7 @@ class Row(NamedTuple):
 
 def print_heading(name: str, description: str) -> None:
     """Print a heading on standard output."""
+    name, description = visible(name), visible(description)
     if not coloured(sys.stdout):
         print(f"{name}  {description}" if description else name)
         return
@@ -37,12 +52,12 @@ def print_heading(name: str, description: str) -> None:
 
 def print_error(text: str) -> None:
     """Print a line on standard error."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def print_rows(rows: Iterable[Row]) -> None:
     """Print two columns: as a table that folds long lines on a terminal, as plain lines elsewhere."""
-    rows = list(rows)
+    rows = [Row(visible(row.name), visible(row.text), row.style) for row in rows]
     if not sys.stdout.isatty():
         width = max((len(row.name) for row in rows), default=0)
         for row in rows:
@@ -56,7 +71,7 @@ def print_rows(rows: Iterable[Row]) -> None:
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
-        table.add_row(row.name, Text(row.text, row.style))
+        table.add_row(Text(row.name), Text(row.text, row.style))
     Console(soft_wrap=True, highlight=False).print(table)
 
 

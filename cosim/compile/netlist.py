@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import methodcaller
 from typing import Any, Literal
 
-import numpy as np
-
+from blocks.arguments import is_whole
 from blocks.contract.block import Block
 from blocks.contract.recipes import turned
 from blocks.contract.units import Units, units_of
@@ -62,7 +61,7 @@ class Inport:
         ------
         WiringError    the size is no whole number of 1 or more, or the unit is none
         """
-        if not isinstance(size, (int, np.integer)) or isinstance(size, bool) or size < 1:
+        if not is_whole(size) or size < 1:
             raise WiringError(
                 [f"the size of inport {shown(name)} is {shown(size)}, expected a whole number, 1 or more."],
                 value=size,

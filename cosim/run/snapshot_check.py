@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import is_whole
 from blocks.contract.memories import CountedInstants
 from cosim.run.context import Context
 from cosim.run.history import History
@@ -75,7 +76,7 @@ def faults(context: Context, system: System, opaque: Collection[str]) -> Iterato
 
 
 def _is_count(value: object) -> bool:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+    if not is_whole(value):
         return False
     return bool(0 <= value < 2**62)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
 from blocks import Block, PlantloopError, library
 from blocks.errors import near_miss
-from cosim.scenario.keys import Expected, FilePlace, check_known
+from blocks.files import is_file, is_inside, is_no_file
+from cosim.scenario.keys import Expected, FilePlace, as_toml, check_known
+from cosim.scenario.source import no_such_file
 
 HARDWARE = ("UDPSend", "UDPReceive", "SharedMemoryWrite", "SharedMemoryRead")
 """Blocks for hardware in the loop, beside those of the library."""
@@ -46,6 +50,30 @@ def _hardware() -> dict[str, type[Block]]:
     return {name: getattr(hardware_in_loop, name) for name in HARDWARE}
 
 
+def files_read(tables: Mapping[str, Any]) -> list[str]:
+    """The files that blocks of a scenario are made from, as they are named in its tables."""
+    named: list[Any] = []
+    for table in tables.get("blocks", {}).values():
+        named += [table.get(field) for field in block_type(table["type"]).reads]
+    return [name for name in named if isinstance(name, str)]
+
+
+def _file(name: str, place: FilePlace) -> str | None:
+    """Where a file that a block is made from lies; None, with a problem noted, if it may not be read."""
+    folder = place.source.path.parent
+    file = folder / name
+    if not is_file(file) and not is_no_file(file):
+        place.add_problem(no_such_file(file, "file"))
+    elif not place.trust and not is_inside(file, [folder]):
+        place.add_problem(
+            f"{as_toml(name)} leads out of the scenario's folder; put it there, or allow it with --trust, or "
+            "load_scenario(..., trust=True), if you trust whoever wrote the scenario."
+        )
+    else:
+        return os.fspath(file)
+    return None
+
+
 def block(value: Any, place: FilePlace) -> Block | None:
     """Make the block a table describes; an error from its own checks becomes a problem at that place."""
     if not isinstance(value, dict):
@@ -63,6 +91,10 @@ def block(value: Any, place: FilePlace) -> Block | None:
     for name in [n for n, item in given.items() if n in known and _is_date(item)]:
         place.at(name).add_problem(f"got {given[name]}, expected numbers, text or a list, not a date.")
         absent.append(name)
+    for name in cls.reads:
+        if isinstance(given.get(name), str):
+            given[name] = _file(given[name], place.at(name))
+            absent += [name] if given[name] is None else []
     if absent or not given.keys() <= known.keys():
         return None
     try:

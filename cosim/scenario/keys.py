@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from itertools import pairwise
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
@@ -49,10 +50,11 @@ class FilePlace:
     source: ScenarioFile
     keys: Keys = ()
     problems: list[tuple[int, str]] = field(default_factory=list)  # (line, text)
+    trust: bool = False  # may what the file names lie outside its folder?
 
     def at(self, *keys: str | int) -> FilePlace:
         """The place of a key inside this one."""
-        return FilePlace(self.source, self.keys + keys, self.problems)
+        return FilePlace(self.source, self.keys + keys, self.problems, self.trust)
 
     def add_problem(self, text: str, item: object = None) -> None:
         """Note a problem; `item` is the text in a list that the problem is about."""
@@ -311,7 +313,13 @@ def file_name(*suffixes: str) -> Check:
     def check(value: Any, place: FilePlace) -> str:
         name = text(value, place)
         parts = name.replace("\\", "/").split("/")
-        if not name.lower().endswith(suffixes) or ".." in parts or "" in parts or ":" in name:
+        if (
+            PurePosixPath(name).suffix.lower() not in suffixes
+            or ".." in parts
+            or "" in parts
+            or ":" in name
+            or not name.isprintable()
+        ):
             listed = " or ".join(suffixes)
             raise Expected(
                 f"a file name ending in {listed}", "It is written inside the folder given by --out."

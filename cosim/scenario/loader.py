@@ -56,7 +56,7 @@ def scenario_from(source: ScenarioFile, trust: bool = False) -> Scenario:
     ------
     ScenarioError   all problems of the file together
     """
-    place = FilePlace(source)
+    place = FilePlace(source, trust=trust)
     known = [f.name for f in fields(Tables)]
     homes = {name: table for table, cls in HOMES.items() for name in keys_of(cls)}
     check_known(source.tables, [*known, *OF_STUDIES], place, homes)

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from blocks.figure_file import save_figure
+from blocks.files import is_inside
 from cosim.result.result import Result
+from cosim.scenario.keys import FilePlace
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.schema import Plot
 
@@ -64,8 +66,28 @@ def settling_time(time: np.ndarray, values: np.ndarray, value: float, band: floa
     return float(time[first]) if first < len(time) else float("nan")
 
 
+def check_files(scenario: Scenario, folder: Path) -> None:
+    """Check that the files of a scenario will lie in a folder, links to others followed.
+
+    Raises
+    ------
+    ScenarioError      one leads out of the folder
+    """
+    outputs, place = scenario.tables.outputs, FilePlace(scenario.source, ("outputs",))
+    if not is_inside((folder / outputs.result).parent, [folder]):
+        place.at("result").add_problem(_OUT.format(outputs.result, folder))
+    for k, plot in enumerate(outputs.plots):
+        if not is_inside((folder / plot.file).parent, [folder]):
+            place.at("plots", k, "file").add_problem(_OUT.format(plot.file, folder))
+    place.raise_problems()
+
+
+_OUT = "\"{}\" leads out of the output folder '{}' through a link; remove the link, or rename the file."
+
+
 def write(scenario: Scenario, result: Result, folder: Path, plots: bool = False) -> list[Path]:
     """Write the result, and pictures if the scenario has any, into a folder; returns the files."""
+    check_files(scenario, folder)
     target = folder / scenario.tables.outputs.result
     result.save(target)
     written = [target]

@@ -62,7 +62,9 @@ RESULTS = (".nc", ".npz", ".csv")
 COORDINATES = ("joint", "absolute")
 
 plain_name = matching(
-    r"[^\s./\\][^/\\\n]*", "a name", "It also names the folder of the results: leave / and \\ out."
+    r"(?!.:)[^\s./\\\x00-\x1f\x7f-\x9f][^/\\\x00-\x1f\x7f-\x9f]*",
+    "a name",
+    "It also names the folder of the results: leave / and \\ out, and characters that move a cursor.",
 )
 port = matching(
     r"\s*[^.\s]+\.\S+\s*", 'text "block.port"', 'A port is named by its block: "plant.control_force".'

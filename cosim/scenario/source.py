@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -159,7 +160,9 @@ def no_such_file(path: Path, what: str) -> str:
         return f"'{path}' is a folder, expected a {what}."
     if not is_folder(folder):
         return f"no {what} '{path}': there is no folder '{folder}'."
-    files = [f.name for f in folder.iterdir() if f.suffix.lower() == path.suffix.lower() and f.is_file()]
+    files = []
+    with suppress(OSError):  # of a folder that may not be looked into
+        files = [f.name for f in folder.iterdir() if f.suffix.lower() == path.suffix.lower() and f.is_file()]
     if not files:
         return f"no {what} '{path}': folder '{folder}' has no {path.suffix} file."
     return f"no {what} '{path.name}' in folder '{folder}'; {near_miss(path.name, files)}"

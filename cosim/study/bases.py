@@ -10,6 +10,7 @@ from typing import Any
 from blocks.contract.block import Block
 from cosim.block_alone import around
 from cosim.diagram import Diagram
+from cosim.scenario.blocks import files_read
 from cosim.scenario.scenario import Scenario
 from cosim.settings import RunSettings
 from cosim.study.loading import naming_variant
@@ -80,6 +81,7 @@ class Base:
         found = [source.path]
         if tables.model is not None:
             found.append(source.path.parent / tables.model.file)
+        found += [source.path.parent / name for name in files_read(source.tables)]
         return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.arguments import is_whole
 from blocks.errors import PlantloopError, near_miss
 from cosim.run.memory import check_memory
 from cosim.study.sample_draws import drawn
@@ -166,8 +167,7 @@ def _listed(cases: Sequence[Mapping[str, Any]]) -> tuple[dict[str, np.ndarray], 
 def _seeds(values: Sequence[Any], where: Callable[[int], str]) -> np.ndarray:
     """Seeds, (cases,) uint64, read digit for digit: a double keeps only 53 bits of them."""
     for k, value in enumerate(values):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or not 0 <= value < 2**63:
+        if not is_whole(value) or not 0 <= value < 2**63:
             raise PlantloopError(
                 f"{where(k)}: got {_cell(value)}, expected a whole number from 0 to 2^63 - 1.",
                 path=SEED,

@@ -42,7 +42,7 @@ def load_study_file(path: Path, trust: bool = False) -> tuple[Scenario, StudyTab
     """
     source = read_source(path)
     own = {name: table for name, table in source.tables.items() if name in STUDY_TABLES}
-    place = FilePlace(source)
+    place = FilePlace(source, trust=trust)
     tables = read_tables(own, place, trust)
     scenario = scenario_from(source, trust)
     scenario.refuse_replay("a study")

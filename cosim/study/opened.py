@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from blocks.arguments import file_path, flag
+from blocks.arguments import file_path, flag, is_whole
 from blocks.errors import PlantloopError, near_miss
 from blocks.figure_file import save_figure
 from blocks.files import replacing
@@ -107,7 +107,7 @@ class StudyResult:
         PlantloopError     no such case
         """
         count = self.store.manifest.count
-        if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or not 0 <= number < count:
+        if not is_whole(number) or not 0 <= number < count:
             raise PlantloopError(f"no case {number!r}: there are {count}, counted from 0.", value=number)
         if self.plan is None:
             return StoredCase(self, int(number))

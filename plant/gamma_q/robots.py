@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from blocks.arguments import number
+from blocks.arguments import is_whole, number
 from blocks.errors import BlockError
 from plant.gamma_q.coordinate_constraint import Constraint, gamma
 from plant.gamma_q.tree_model import TreeModel, tree_of, vector
@@ -67,8 +67,7 @@ def _number(value: Any, what: str) -> float:
 
 def _count(value: Any, what: str) -> int:
     """A whole number, 1 or more."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < 1:
+    if not is_whole(value) or value < 1:
         raise BlockError(f"{what} is {value!r}, expected how many bodies, 1 or more.", value=value)
     return int(value)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.arguments import real_numbers
+from blocks.arguments import is_whole, real_numbers
 from blocks.errors import BlockError, near_miss
 from plant.mechanics.checked import inertia_of, transform_of
 from plant.mechanics.joints import JOINT_TYPES, Joint, JointType
@@ -70,8 +70,7 @@ class TreeModel:
             )
         for i, (parent, jtype) in enumerate(zip(self.parent, self.jtype, strict=True), start=1):
             _joint_of(jtype, i)
-            whole = isinstance(parent, (int, np.integer)) and not isinstance(parent, bool)
-            if not whole or not 0 <= parent < i:
+            if not is_whole(parent) or not 0 <= parent < i:
                 raise BlockError(f"TreeModel: parent of body {i} is {parent}, expected 0 to {i - 1}.")
         bodies = range(1, len(self.parent) + 1)
         checked = {

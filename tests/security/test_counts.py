@@ -5,7 +5,18 @@ import time
 import numpy as np
 import pytest
 
-from blocks import Constant, Demux, Integrator, Mux, PythonFunction, Sine
+from blocks import (
+    Constant,
+    Demux,
+    Integrator,
+    LogicalOperator,
+    MinMax,
+    Mux,
+    Product,
+    PythonFunction,
+    Sine,
+    Sum,
+)
 from blocks.contract.block import Block
 from blocks.errors import BlockError, PlantloopError, ScenarioError
 from cosim import Study, simulate, simulate_many
@@ -28,6 +39,12 @@ COUNTS = [
     (lambda: Mux(100_001), "expected at most 100000. Use signals of several components"),
     (lambda: Mux(10**400), "so many ports, which need endless GB"),
     (lambda: Mux(-1), "expected an integer of at least 1"),
+    (lambda: Sum(10**6), "Sum: signs is 1000000, so many ports, which need 25.1 GB of memory"),
+    (lambda: Sum("-" * 100_001), "..., so many ports, which need 2.51 GB of memory"),
+    (lambda: Product(100_001), "Product: operations is 100001, so many ports"),
+    (lambda: MinMax("max", 10**6), "MinMax: n is 1000000, so many ports"),
+    (lambda: LogicalOperator("or", 10**6), "LogicalOperator: n is 1000000, so many ports"),
+    (lambda: LogicalOperator("or", 0), "expected an integer of at least 1"),
     (lambda: Demux(10**9), "Demux: sizes is 1000000000, so many ports"),
     (lambda: Demux([10**9]), "a list of integers of at least 1 and at most 1000000"),
     (lambda: PythonFunction(lambda t, u: u, size=10**12, sample=1.0), "at most 1000000"),
@@ -50,6 +67,10 @@ def test_counts_of_blocks(case):
 def test_sizes_a_block_declares(declare):
     with pytest.raises(PlantloopError, match=r"(u|x)' has \d+ components.*at most 10000000"):
         system_alone(Made(declare))
+
+
+def test_a_number_of_ports_of_numpy_counts_as_one():
+    assert Sum(np.int64(3)).signs == "+++" and Sum("+" * 100_000).signs == "+" * 100_000
 
 
 def test_a_size_below_0_is_refused():

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from blocks import Integrator, Sine, TimeTable, UnitDelay
+from blocks import Integrator, Mux, Sine, Sum, TimeTable, UnitDelay
 from blocks.errors import PlantloopError, ScenarioError
 from cosim import Simulation, export_fmu, simulate, simulate_many
 from cosim.deck import run_deck
@@ -106,6 +106,19 @@ HUGE = 10**400
 )
 def test_integers_of_400_digits_in_python(act):
     assert isinstance(ours_or_fine(act), PlantloopError)
+
+
+@pytest.mark.parametrize("span", [np.timedelta64(1, "s"), np.timedelta64(3, "D")])
+def test_a_span_of_time_is_no_whole_number(span):
+    """NumPy counts it among the integers."""
+    for act in (
+        lambda: simulate(chain(Sine()), 0.1, seed=span),
+        lambda: simulate_many(chain(Sine()), span, 0.1),
+        lambda: Mux(span),
+        lambda: Sum(span),
+        lambda: chain(Sine())["b1"]["y"][span],
+    ):
+        assert isinstance(ours_or_fine(act), PlantloopError)
 
 
 def test_a_seed_may_have_any_number_of_digits():
