@@ -44,12 +44,14 @@ def alone_in(url: str) -> Iterator[None]:
 
 def _locked(url: str) -> tuple[int, bool]:
     """Open and lock the folder; returns its descriptor, and whether the folder was made by this call."""
-    end = time.monotonic() + LONGEST_WAIT
+    end, fresh = time.monotonic() + LONGEST_WAIT, False
     while True:
-        fresh = not Path(url).exists()
         try:
-            Path(url).mkdir(parents=True, exist_ok=True)
-            place = os.open(url, os.O_RDONLY)
+            Path(url).parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                Path(url).mkdir()
+                fresh = True
+            place = os.open(url, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise cannot_write(url, error) from error
         if _lock(place, True) and _still_there(url, place):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +103,23 @@ def test_a_folder_that_is_removed_meanwhile_is_made_again(tmp_path):
     thread.join()
     assert seen == [True]
     assert not os.path.exists(out)
+
+
+def test_who_makes_a_folder_removes_it_also_if_it_was_there_a_moment_before(tmp_path, monkeypatch):
+    """Another run's empty folder goes between a look for it and the attempt to make it."""
+    out = tmp_path / "out"
+    out.mkdir()
+    mkdir = Path.mkdir
+
+    def made(self, *arguments, **named):
+        if self == out and out.exists():
+            out.rmdir()
+        return mkdir(self, *arguments, **named)
+
+    monkeypatch.setattr(Path, "mkdir", made)
+    with alone_in(str(out)):
+        assert out.is_dir()
+    assert not out.exists()
 
 
 def test_what_cannot_be_made_is_said(tmp_path):
