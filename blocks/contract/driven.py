@@ -224,7 +224,7 @@ class DrivenBlock(Block):
         for port in self.outputs:
             part = slice(place, place + port.size)
             moves = slope[part] * since + curvature[part] * since * since / 2
-            if not port.continuous:  # no signal of a rate: ports hold it as it is
+            if not port.continuous:  # its slope is 0, but keeps a visited output from being a sampled signal
                 moves = slope[part] if given else 0.0
             b.output(port.name, y[part] + moves, unit=port.unit)
             place += port.size

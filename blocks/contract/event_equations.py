@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,10 @@ class EventEquations(Declarations):
             warning=text_of(warning, "warning of an event"), unmet=text_of(unmet, "unmet of an event"),
             anew=texts_of(anew, "anew of an event"), by_value=flag(by_value, "by_value", BlockError),
         )  # fmt: skip
+
+    def _eager(self) -> None:
+        """Let the newest event fire at the start too, where that is beyond its crossing."""
+        self._events[-1] = replace(self._events[-1], eager=True)
 
     def stop(self, crossing: Any, message: str, direction: str = "both", unmet: str = "") -> None:
         """End the run where `crossing` crosses zero, keeping the result; `unmet` as for `when`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,7 +134,7 @@ class SecondOrderIntegrator(Block):
                     rests = _rests(b, f"{side}{name}", sign * (x[0] - at[side][k]), push, x[0], stop)
                     further = np.where(rests & (sign * v[0] > 0.0), 1.0, -1.0)
                     b.when(further, stop, "rising", f"{side}{name} at the start")
-                    b._events[-1] = replace(b._events[-1], eager=True)
+                    b._eager()
                     rate = np.where(rests, 0.0, rate)
                     acceleration = np.where(rests, 0.0, acceleration)
             b.derivative(x, rate)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -81,10 +81,10 @@ def _driven(b: Equations, name: str, u: Array, slope: Array, half: Array, old: A
     # a speed of rounding, as at an equilibrium, lets go of nothing
     left = np.where(up, np.where(over < -near, -1.0, slope + near), 1.0)
     b.when(left, [(mode, 0.0)], "falling", f"{name} left upwards")
-    b._events[-1] = replace(b._events[-1], eager=True)  # where u moves away from the start on
+    b._eager()  # where u moves away from the start on
     left = np.where(down, np.where(under < -near, -1.0, near - slope), 1.0)
     b.when(left, [(mode, 0.0)], "falling", f"{name} left downwards")
-    b._events[-1] = replace(b._events[-1], eager=True)
+    b._eager()
     return np.where(np.isnan(u), u, np.where(up, u - half, np.where(down, u + half, old)))
 
 

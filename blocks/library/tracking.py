@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,7 +84,7 @@ def _follows(b: Equations, name: str, sign: float, u: Array, slope: Array, old: 
     b.when(np.where(follows, -1.0, gap - near), [(mode, 1.0)], "rising", f"{name} passed")
     turned = np.where(gap < -near, -1.0, sign * slope)
     b.when(np.where(follows, turned, 1.0), [(mode, 0.0)], "falling", f"{name} turned")
-    b._events[-1] = replace(b._events[-1], eager=True)  # at the start too
+    b._eager()
     return follows
 
 

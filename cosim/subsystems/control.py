@@ -7,7 +7,7 @@ counts are memories of the schedule, so that the order at one instant is that of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import casadi as ca
@@ -129,7 +129,7 @@ def _edges(b: Equations, name: str, on: Any, edge: str, ticks: Ticks | None, sta
 def _eagerly(b: Equations, fresh: Any, resets: Any) -> None:
     """Reset states at once where `fresh` has become 1, also before the first step."""
     b.when(np.where(fresh > 0.5, 1.0, -1.0), resets, "rising", "restart")
-    b._events[-1] = replace(b._events[-1], eager=True)
+    b._eager()
 
 
 def _since_a_tick(b: Equations, active: Array, rate: Ticks, k: int) -> Array:
