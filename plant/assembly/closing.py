@@ -24,7 +24,7 @@ from blocks.contract.symbols import tracing
 from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.failed_routines import not_met
-from plant.assembly.flat_gradients import add_written, aside, starts_flat
+from plant.assembly.flat_gradients import add_written, starts_flat, step_aside
 from plant.assembly.initial_rates import Wish, weighted
 from plant.assembly.reach import Sizes, travels
 from plant.assembly.repeated_conditions import loop_of, repetitions
@@ -44,6 +44,7 @@ ROUNDS = 60
 CLOSED = 1e-12  # of a condition's natural size: tolerance of the positions
 IMPOSSIBLE = 1e-10  # share of a given velocity that constraints leave free: a smaller one counts as none
 GAP = 1e-7  # of a condition's natural size: a loop with a larger gap counts as open
+ASIDE = 0.01  # rad or size of the mechanism: how far beside a flat place closing begins
 STRIDE = 0.3  # rad or size of the mechanism: longest Newton step
 LEAST = 1e-6  # of a squared length: a smaller one of a condition holds next to nothing
 NOTHING_LEFT = 1e-11  # of a condition's natural size: a smaller entry counts as zero
@@ -135,7 +136,7 @@ class Assembler:
         lengths = self._squares(J)
         if (lengths > LEAST * lengths.max(initial=0.0)).all():
             return lengths
-        aside = self._moved(q, STRIDE * np.cos(np.arange(len(rates))) * rates)
+        aside = self._moved(q, step_aside(rates, STRIDE))
         try:
             nearby = _diagonal(self._plain(aside)[2].multiply(rates[None, :]))
         except ModelError:  # implicit variables may have a solution only near the start
@@ -280,7 +281,7 @@ class Assembler:
             if np.all(np.abs(residual) <= CLOSED * natural):
                 return q
             if not n and starts_flat(conditions, residual, self._squares(J), natural):
-                q = self._moved(q, aside(self.sizes.rates))
+                q = self._moved(q, step_aside(self.sizes.rates, ASIDE))
                 continue
             root = MassRoot(H)
             step = root.rates(Triangle(root.rows(J), natural).least(-residual))

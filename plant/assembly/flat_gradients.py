@@ -9,7 +9,6 @@ import numpy as np
 from plant.constraints.closure import Closure
 from plant.constraints.conditions import Condition
 
-ASIDE = 0.01  # rad or size of the mechanism: how far beside a flat place closing begins
 OPEN, FLAT = 1e-7, 1e-6  # of a condition's natural size: gaps from there on count, gradients below it do not
 
 
@@ -40,6 +39,9 @@ def starts_flat(
     return bool(np.any(found[: len(of_joints)] & of_joints))
 
 
-def aside(rates: np.ndarray) -> np.ndarray:
-    """(n,) step to a place beside; rates : (n,) size of the mechanism for rates that travel, 1 for turns."""
-    return ASIDE * np.cos(np.arange(len(rates))) * rates
+def step_aside(rates: np.ndarray, far: float) -> np.ndarray:
+    """(n,) step to a place beside, in no direction that an axis of a model has.
+
+    rates : (n,) size of the mechanism for rates that travel, 1 for turns; far : rad or size of the mechanism
+    """
+    return far * np.cos(np.arange(len(rates))) * rates

@@ -19,7 +19,7 @@ class Wrench:
     marker : int     id of the marker
     F, T : (3, 1)    force [force] at `at`, torque [force length]
     at : (3, 1)      where the force acts, in the ground frame; None: at the marker's own origin
-    floats : bool    the marker goes along with `at`, wherever a file puts it
+    floats : bool    is the marker where the force acts, wherever the file puts it?
     """
 
     marker: int
@@ -29,7 +29,10 @@ class Wrench:
     floats: bool = False
 
     def torque_about(self, origin: ca.SX) -> ca.SX:
-        """(3, 1) torque about the marker, whose origin is (3, 1) where it does not float."""
+        """Torque about the marker [force length], (3, 1).
+
+        origin : (3, 1) where the file puts the marker, in the ground frame; a floating one is at `at` instead
+        """
         if self.at is None or self.floats:
             return self.T
         return self.T + cross(self.at - origin, self.F)

@@ -44,7 +44,7 @@ class Force(Element):
     @property
     def ends(self) -> tuple[int, ...]:
         """Markers it acts at, in the order of its wrenches."""
-        return ()
+        raise NotImplementedError(f"{type(self).__name__} does not say where it acts")
 
     def apply(self, setting: Surroundings) -> Applied:
         """Its wrenches, the one on marker I first."""

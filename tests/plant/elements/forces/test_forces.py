@@ -26,6 +26,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from plant.equations.quantities import Quantities
 from tests.helpers.checked import Checked, closed_form
 from tests.helpers.plants import Alone
 from tests.helpers.trees import body, marker, random_rotation
@@ -104,6 +105,19 @@ class Scene:
 NONE = np.zeros(3)
 
 
+@pytest.fixture(autouse=True)
+def ends_are_those_of_the_wrenches(monkeypatch):
+    """What is looked up by the markers of a force (FX(I,J), torques on points) finds its wrenches."""
+    wrenches = Quantities.wrenches
+
+    def compared(self, force):
+        found = wrenches(self, force)
+        assert force.ends == tuple(w.marker for w in found)
+        return found
+
+    monkeypatch.setattr(Quantities, "wrenches", compared)
+
+
 @pytest.fixture(params=[1, 2])
 def scene(request) -> Scene:
     return Scene.random(request.param)
@@ -120,7 +134,7 @@ def test_every_force_type_is_here():
         "Force_Field",
         "Inertia_Wheel",
     }
-    assert all(kind.apply is not Force.apply for kind in FORCES)
+    assert all(kind.apply is not Force.apply and kind.ends is not Force.ends for kind in FORCES)
 
 
 def test_no_force_no_acceleration(checked, scene):
