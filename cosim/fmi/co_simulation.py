@@ -20,7 +20,7 @@ from blocks.errors import BlockError
 from cosim.engines.native import bindings
 from cosim.fmi.compiled_calls import void
 from cosim.fmi.compiled_slave import compiled_calls_of
-from cosim.fmi.description import FLOATS, Variable
+from cosim.fmi.description import Variable
 from cosim.fmi.event_mode import EventModeSteps
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.component import Component, SavedState
@@ -52,7 +52,8 @@ class CoSimulationUnit:
         self._inputs = UnitInputs(setup, self._component)
         self._steps = setup.steps(self._component, setup.outputs)
         self._variables = setup.outputs
-        self._smooth = np.repeat([moves(v) for v in setup.outputs], [v.size for v in setup.outputs]) > 0
+        scalars = [v for v in setup.outputs for _ in range(v.size)]
+        self._smooth = np.array([v.continuous for v in scalars], dtype=bool)
         self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
         self._given = self._defaults.copy()  # parameters as last set
         self._time: float | None = None
@@ -444,10 +445,5 @@ def driven_co_simulation(
     )
 
 
-def moves(v: Variable) -> bool:
-    """Whether a variable is a real number that moves between events."""
-    return v.type in FLOATS and v.variability == "continuous"
-
-
 def _unit_port(setup: Setup, v: Variable, visited: bool) -> UnitPort:
-    return UnitPort(v.name, v.size, moves(v), setup.unit_of(v), visited)
+    return UnitPort(v.name, v.size, v.continuous, setup.unit_of(v), visited)

@@ -12,7 +12,7 @@ from cosim.fmi.description import Variable
 from cosim.fmi.interface.binding import ffi
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch, grouped
-from cosim.fmi.model_exchange import ModelExchangeUnit, continuous
+from cosim.fmi.model_exchange import ModelExchangeUnit
 
 KINDS = {
     "double": "DOUBLE",
@@ -110,7 +110,7 @@ class CompiledUnit:
         made.inputs_set = bindings.pointer(newest)
         first = 1 + ports.nx
         groups = (
-            ("inputs", "Set", [v for v in inputs if continuous(v)], inputs, first),
+            ("inputs", "Set", [v for v in inputs if v.continuous], inputs, first),
             ("all", "Set", inputs if what == "EVENT" else (), inputs, first),
             ("outputs", "Get", outputs, outputs, 0),
         )

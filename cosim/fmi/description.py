@@ -103,6 +103,11 @@ class Variable:
     line: int | None = None
 
     @property
+    def continuous(self) -> bool:
+        """Whether it is a real number that moves, or may be set, between events."""
+        return self.type in FLOATS and self.variability == "continuous"
+
+    @property
     def size(self) -> int:
         """Number of scalars, row-major."""
         return math.prod(self.shape)

@@ -19,7 +19,7 @@ import numpy as np
 
 from blocks.errors import BlockError
 from cosim.fmi.contradictions import check_counts
-from cosim.fmi.description import FLOATS, FMUDescription, Variable
+from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
@@ -81,11 +81,6 @@ class Ports:
         return sum(v.size for v in self.parameters)
 
 
-def continuous(v: Variable) -> bool:
-    """Whether an input may be set between events."""
-    return v.type in FLOATS and v.variability == "continuous"
-
-
 class ModelExchangeUnit:
     """One run's instance of an FMU for model exchange.
 
@@ -126,7 +121,7 @@ class ModelExchangeUnit:
         self._z = np.zeros(ports.n_indicators)
         self._asked: tuple[float, bytes] | None = None  # the newest event, and its result
         self._outcome = np.zeros(0)
-        continuous_inputs = [v for v in ports.inputs if continuous(v)]
+        continuous_inputs = [v for v in ports.inputs if v.continuous]
         self._set_continuous = component.setter(continuous_inputs)
         self._set_start = component.setter(ports.inputs)
         unclocked = [v for v in ports.inputs if not v.clocks]
@@ -141,7 +136,7 @@ class ModelExchangeUnit:
     def _of_group(self, group: OutputGroup) -> tuple[Any, np.ndarray]:
         """A setter of the continuous inputs a group depends on, and their places in its argument."""
         own = [self.ports.inputs[k] for k in group.inputs]
-        moving = [v for v in own if continuous(v)]
+        moving = [v for v in own if v.continuous]
         return self.component.setter(moving), places(own, moving)
 
     @contextlib.contextmanager

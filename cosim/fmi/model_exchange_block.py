@@ -21,7 +21,6 @@ from cosim.fmi.model_exchange import (
     ModelStart,
     OutputGroup,
     Ports,
-    continuous,
 )
 from cosim.fmi.setup import Setup
 
@@ -141,7 +140,7 @@ def joined(parts: list[Any]) -> Any:
 
 def _discrete(ports: Ports, inputs: list[Any]) -> list[Any]:
     """Inputs whose changes are events; clocked ones wait for their clocks."""
-    return [u for v, u in zip(ports.inputs, inputs, strict=True) if not continuous(v) and not v.clocks]
+    return [u for v, u in zip(ports.inputs, inputs, strict=True) if not v.continuous and not v.clocks]
 
 
 def _events(

@@ -49,7 +49,7 @@ class FMUSlopes:
         """
         knowns, at = [], 0
         for v in moving:
-            if v.type in FLOATS and v.variability == "continuous":
+            if v.continuous:
                 knowns.append((v, at))
             at += v.size
         base = value(t, a).copy()

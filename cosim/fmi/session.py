@@ -25,7 +25,6 @@ from cosim.fmi.interface.caller import ERROR, FATAL
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch
 from cosim.fmi.interface.outcomes import StepOutcome
-from cosim.fmi.model_exchange import continuous
 from cosim.fmi.steps import Steps, rest_of_step
 from cosim.fmi.values import check_has_start, checked_value
 
@@ -275,7 +274,7 @@ class Session:
             )
         if _is_structural(d, name):
             return lambda value: self._resize(v, checked_value(d, v, value))
-        at_events = self.initialized and not continuous(v) and self._quick is None
+        at_events = self.initialized and not v.continuous and self._quick is None
         if at_events:
             made: Callable[[Any], None] = lambda value: self._set_at_event(v, checked_value(d, v, value))
         elif v.type == "Float64" and not v.shape and not isinstance(component, Component):

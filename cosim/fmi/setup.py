@@ -16,7 +16,6 @@ from cosim.fmi.description import PARAMETERS, FMUDescription, Interface, Unit, V
 from cosim.fmi.event_mode import EventModeSteps
 from cosim.fmi.event_rounds import EventRounds, clocked
 from cosim.fmi.interface.any_component import AnyComponent
-from cosim.fmi.model_exchange import continuous
 from cosim.fmi.scheduled import ScheduledSteps
 from cosim.fmi.steps import CoSimulationSteps, Steps
 
@@ -56,7 +55,7 @@ class Setup:
         """Whether an input is held over a communication step, so that no output depends on it directly."""
         if self.interface.kind == "se":
             return False
-        return not self.ticks or continuous(v)
+        return not self.ticks or v.continuous
 
     @property
     def visited(self) -> tuple[Variable, ...]:

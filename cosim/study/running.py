@@ -226,9 +226,7 @@ def _keep_signals(
     signals[place, count:] = np.nan
     for k in np.flatnonzero((starts.logged < len(ready.times)) | (starts.stopped > 0)):
         logged = places < starts.logged[k]
-        there = (
-            starts.rows[k, places, 0] == ready.times[places]
-        )  # the last row of a stop has a time of its own
+        there = starts.rows[k, places, 0] == ready.times[places]  # not so the last row of a run that stops
         signals[into[k], :count][~(logged & there)] = np.nan
     if plan.store.keep == "failed":
         fine = table["status"] != FAILED
