@@ -206,6 +206,16 @@ class CoupledSystem:
             found.update(numbers)
         return frozenset(found)
 
+    @property
+    def idle_cuts(self) -> list[str]:
+        """What the coupling cuts without effect: without an order, or where no driver comes later."""
+        if self.coupling.order != "gauss-seidel":
+            return list(self.coupling.cut)
+        late = set(self.cut)
+        return [
+            n for n in self.coupling.cut if late.isdisjoint(self.names[k] for k in self.numbers_of(n, "cut"))
+        ]
+
     def numbers_of(self, name: str, what: str) -> list[int]:
         """The scalars of an input of a unit, by its name.
 

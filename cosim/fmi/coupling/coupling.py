@@ -38,7 +38,7 @@ class Coupling:
     iterate : False, True or "newton"
     rtol, atol : tolerances of macro steps; None: every unit steps with its own sample
     cut : inputs ("motor.u") that use old values where Gauss-Seidel meets a cycle; by default as few inputs
-        as possible
+        as possible. A warning names those for which it changes nothing
     bonds : pairs of inputs (effort, flow), each driven by the other's unit, for the power that the coupling
         creates
 

@@ -63,6 +63,7 @@ class MasterEngine(Engine):
         self._lie: PlantloopError | None = None
         self._tried = self._told = False
         self._check()
+        self._tell_of_cuts()
 
     def _shortest(self) -> float:
         return min(float(u.block.ticks.period) for u in self._coupled.units)
@@ -99,6 +100,21 @@ class MasterEngine(Engine):
                 )
         if self._coupling.rtol is not None:
             self._tell_of_inner_steps()
+
+    def _tell_of_cuts(self) -> None:
+        """Warn of cuts that change nothing."""
+        if not (idle := self._coupled.idle_cuts):
+            return
+        names = ", ".join(f"'{name}'" for name in idle)
+        if self._coupling.order != "gauss-seidel":
+            why, cure = (
+                'units have an order with order="gauss-seidel" only',
+                "Leave it out, or set that order.",
+            )
+        else:
+            why = f"nothing that drives it over a step comes later in the order {self._coupled.shown_order()}"
+            cure = "Leave it out, or name an input in a cycle."
+        warn_user(f"Coupling: cut has no effect at {names}: {why}. {cure}")
 
     def _tell_of_inner_steps(self) -> None:
         """Warn of units that do not step any finer: a step and its two halves are the same to them."""

@@ -390,6 +390,58 @@ def test_a_cut_that_a_user_chose():
     assert r.coupling.order == "'two' -> 'one'; old values at two.x1, two.v1"
 
 
+def pulled(names):
+    """The mass 'one' pulls 'two', and nothing acts back."""
+    d = Diagram("pulled")
+    for name in names:
+        d.add(name, {"one": one, "two": two}[name](0.02))
+    d.connect("one.x", "two.x1")
+    d.connect("one.v", "two.v1")
+    d.ground("one.f")
+    return d
+
+
+@pytest.mark.parametrize(
+    ("d", "order", "cut", "said"),
+    [
+        (
+            two_masses(one(0.02), two(0.02)),
+            "jacobi",
+            ("one.f",),
+            r"at 'one\.f': units have an order",
+        ),
+        (
+            pulled(["one", "two"]),
+            "gauss-seidel",
+            ("two.x1",),
+            r"'two\.x1': nothing .* 'one' -> 'two'",
+        ),
+        (
+            two_masses(one(0.02), two(0.02)),
+            "gauss-seidel",
+            ("one.f", "two.x1", "two.v1"),
+            r"no effect at 'two\.x1', 'two\.v1': .* old values at one\.f",
+        ),
+    ],
+)
+def test_a_cut_that_changes_nothing_is_warned_about(d, order, cut, said):
+    with pytest.warns(UserWarning, match=said) as found:
+        cutting = simulate(d, 0.1, coupling=Coupling(order=order, cut=cut))
+    assert len(found) == 1
+    r = simulate(d, 0.1, coupling=order)
+    assert all(r[name].tobytes() == cutting[name].tobytes() for name in ("one.x", "two.x"))
+
+
+def test_a_cut_beside_a_cycle_is_taken():
+    """Without it 'one' would step first."""
+    d = pulled(["two", "one"])
+    assert simulate(d, 0.1, coupling="gauss-seidel").coupling.order == "'one' -> 'two'"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        r = simulate(d, 0.1, coupling=Coupling(order="gauss-seidel", cut=("two.x1", "two.v1")))
+    assert r.coupling.order == "'two' -> 'one'; old values at two.x1, two.v1"
+
+
 def test_a_coupling_without_units_is_refused():
     d = Diagram("none")
     d.add("c", Constant(1.0))
