@@ -264,13 +264,14 @@ class Equations(SolvingEquations):
             self._counted_anew[ticks] = None
         return as_scalar(self._rate_symbols(ticks)[1])
 
-    def clock(self, ticks: Ticks) -> tuple[Array, Array]:
+    def clock(self, sample: Rate | Ticks, offset: Rate = 0) -> tuple[Array, Array]:
         """Time of the newest tick [s] and number of ticks so far, of a clock that does not stand still.
 
         In a conditional part `tick_time` and `tick_count` tell of ticks at which the part was active; a clock
-        goes on, as `time` does. It is for signals that are functions of time. A block has no samples at the
-        ticks of its clocks.
+        goes on, as `time` does. It is for signals that are functions of time. A block that samples at the
+        ticks of a clock of its own is refused.
         """
+        ticks = self._ticks(sample, offset)
         time, count, _ = self._rate_symbols(ticks)
         self._clocks[ticks] = None
         return as_scalar(time), as_scalar(count)

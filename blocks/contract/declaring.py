@@ -128,6 +128,11 @@ class Declarations:
                 raise BlockError(
                     f"state '{memory.name}' has no equation.", hint=f"Give it with b.{memory.given_by}(...)."
                 )
+        if both := [m.name for m in self._memories.values() if m.rate in self._clocks]:
+            raise BlockError(
+                f"'{both[0]}' is sampled at the ticks of a clock, which go on where the block is inactive.",
+                hint="Take b.tick_time and b.tick_count in place of b.clock.",
+            )
         return Declared(
             tuple(self._inputs.values()),
             tuple(self._outputs.values()),

@@ -1,11 +1,12 @@
 """Signals that are functions of time, in parts that pause or are called: they show what time says."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from blocks import Pulse, RepeatingSequence, Sawtooth, SquareWave, TimeTable, Triangle
+from blocks import Block, PlantloopError, Pulse, RepeatingSequence, Sawtooth, SquareWave, TimeTable, Triangle
 from cosim import Diagram, Enabled, If, Triggered, simulate
 
 WAVES = {
@@ -72,3 +73,29 @@ def test_the_branches_of_a_choice_show_waves_in_turn():
     for t, y in zip(INSTANTS, found, strict=True):
         if t > 0.1:
             assert y == pytest.approx(course("square" if on(t) else "triangle", t), abs=1e-9)
+
+
+@dataclass(frozen=True)
+class Staircase(Block):
+    """The number of ticks of a clock; sampled at them too, if it is to be."""
+
+    sampled: bool = False
+
+    def define(self, b):
+        b.output("y", b.clock("1/4", "1/8")[1])
+        if self.sampled:
+            x = b.discrete("x", 0.0, sample="1/4", offset="1/8")
+            b.update(x, x + 1)
+
+
+def test_a_clock_of_a_block_of_ones_own():
+    d = with_switch(Enabled(Staircase(), outputs="reset", initial=-1.0), "enable")
+    found = simulate(d, INSTANTS[-1], log_at=INSTANTS, engine="reference")["part.y"][:, 0]
+    np.testing.assert_array_equal(
+        found, np.where(on(INSTANTS), np.floor((INSTANTS - 0.125) / 0.25) + 1, -1.0)
+    )
+
+
+def test_samples_at_the_ticks_of_a_clock_are_refused():
+    with pytest.raises(PlantloopError, match=r"'x' is sampled at the ticks of a clock.*tick_count"):
+        simulate(with_switch(Enabled(Staircase(sampled=True)), "enable"), 1.0)
