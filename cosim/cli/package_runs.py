@@ -28,7 +28,7 @@ def warn_of_start(path: Path, start: float | None, until: float) -> None:
     if start:
         warnings.warn(
             f"the default experiment of '{path.name}' begins at t={start:g} s; runs begin at t=0 s, and this "
-            f"one goes on for as long, to t={until:g} s. An opened FMU begins where it is told to: "
+            f"one ends at t={until:g} s. An opened FMU begins where it is told to: "
             f"initialize(start_time={start:g}).",
             stacklevel=3,
         )

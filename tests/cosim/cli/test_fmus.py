@@ -69,7 +69,7 @@ def test_an_experiment_that_begins_later(tmp_path: Path) -> None:
     later = lambda text: re.sub('startTime="0" stopTime="[^"]*"', 'startTime="2" stopTime="2.5"', text)
     code, text = ask("run", str(build_fmu("dahlquist", change=later)), "--out", str(tmp_path))
     said = " ".join(text.split())
-    assert code == 0 and "begins at t=2 s; runs begin at t=0 s" in said and "to t=0.5 s" in said
+    assert code == 0 and "begins at t=2 s; runs begin at t=0 s" in said and "this one ends at t=0.5 s" in said
     r = Result.load(tmp_path / "result.nc")
     assert r.time[-1] == 0.5 and r["plant.x"][-1, 0] == pytest.approx(math.exp(-0.5), rel=1e-4)
 
