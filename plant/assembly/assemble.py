@@ -11,6 +11,7 @@ from blocks.contract.block import Equations
 from blocks.contract.user_lines import warn_user
 from plant.assembly.closing import NONE, Assembler
 from plant.assembly.initial_rates import Wish, initial_rates, mention_missed
+from plant.assembly.redundancy import redundancy
 from plant.assembly.start_rates import named_rates, singular_start
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.mechanism import Mechanism
@@ -62,19 +63,20 @@ def assemble(
     q = assembler.positions_closed(q0, held)
     if assembler.curved:
         assembler.rates(q, wishes(q))  # the state about which they are analysed
-    lines, rank, design, in_line = assembler.redundant(q)
+    found = redundancy(assembler, q)
     rates = assembler.rates(q, wishes(q))
     assembler.refuse_touching(q, rates.of(0))
     singular = ""
-    if in_line:
+    if found.in_line or found.late:
         rates = assembler.going_on(q, rates)
-        singular = singular_start(mechanism, in_line, rates)
-    closing, qd = replace(closing, design=design), rates.of(0)
+    if found.in_line:
+        singular = singular_start(mechanism, found.in_line, rates)
+    closing, qd = replace(closing, design=found.design), rates.of(0)
     moved = moves(mechanism, q0, q)
     if not held:
         small = np.abs(q - q0) <= REPORTED * assembler.sizes.coordinates
         _mention_moves(moves(mechanism, q0, np.where(small, q0, q)))
-    for line in [*lines, *([singular] if singular else [])]:
+    for line in [*found.lines, *([singular] if singular else [])]:
         warn_user(line, PlantWarning)
     mention_missed(wishes(q), qd)
     return Assembly(
@@ -82,8 +84,8 @@ def assemble(
         tuple(mechanism.rates_by_link(qd)),
         closing,
         moved,
-        tuple(lines),
-        mechanism.dof - rank,
+        tuple(found.lines),
+        mechanism.dof - found.rank,
         named_rates(mechanism, qd) if rates.free.shape[1] and np.any(qd) else {},
         singular,
     )

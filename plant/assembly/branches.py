@@ -78,9 +78,15 @@ def _size(gamma: Callable[[Vector], Vector], W: Vector, x: Vector) -> Vector:
 
 
 def _starts(x: Vector, M: Vector) -> Iterator[Vector]:
-    """Starting points of Newton's method: in all directions, at distances similar to the rates' length."""
-    k, length = M.shape[1], max(float(np.linalg.norm(x)), 1e-300)
+    """Starting points of Newton's method: in all directions, at distances similar to the rates' length.
+
+    From x = 0, where expressions of TIME ask for rates, there first, which leads to the least energy.
+    """
+    k, length = M.shape[1], float(np.linalg.norm(x))
     rng = np.random.default_rng(20240401)
+    if k and not length:
+        length = 1.0
+        yield np.zeros(k)
     for n in range(TRIALS if k else 0):
         direction = rng.standard_normal(k) if k > 1 else np.array([1.0 if n % 2 else -1.0])
         yield np.asarray(direction / np.linalg.norm(direction) * length * 4.0 ** (n // 2 % 6 - 3))
@@ -89,7 +95,7 @@ def _starts(x: Vector, M: Vector) -> Iterator[Vector]:
 def _root(h: Callable[[Vector], Vector], a: Vector) -> Vector | None:
     """Find a root of h(a) = 0 by least-norm Newton steps; h is quadratic: central differences are exact."""
     for _ in range(ROUNDS):
-        step = max(float(np.linalg.norm(a)), 1e-300)
+        step = float(np.linalg.norm(a)) or 1.0
         sides = step * np.eye(len(a))
         slope = np.array([(h(a + side) - h(a - side)) / (2 * step) for side in sides]).T
         change = np.linalg.lstsq(slope, -h(a), rcond=1e-12)[0]

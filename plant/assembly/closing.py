@@ -11,8 +11,8 @@ Source: Haug, Computer-Aided Kinematics and Dynamics, 2nd ed., section 4.6; Feat
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from plant.assembly.failed_routines import not_met
 from plant.assembly.flat_gradients import add_written, starts_flat, step_aside
 from plant.assembly.initial_rates import Wish, weighted
 from plant.assembly.reach import Sizes, travels
-from plant.assembly.repeated_conditions import loop_of, repetitions
+from plant.assembly.repeated_conditions import loop_of
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
 from plant.assembly.touching import refuse_touching, values_beside, written_by_hand
@@ -84,7 +84,7 @@ class Assembler:
             mass = mechanics.mass_matrix()
         self._plain = numbers(closure.value, closure.rate, matrices=(closure.J, mass))
         self.curved = bool(q.numel()) and bool(ca.depends_on(closure.J, qd))  # in the velocities
-        self._flow: np.ndarray | None = None  # velocities at which curved conditions are evaluated
+        self.flow: np.ndarray | None = None  # velocities at which curved conditions are evaluated
         self.sizes = Sizes.of(self.mechanism, self._held_at())
         self._massless = list(massless)
         self._support = self._weights(massless)
@@ -98,7 +98,7 @@ class Assembler:
         self._natural = numbers(ca.sqrt(squares))
         self.positions = np.array(closure.positions, dtype=int)
         self.velocities = np.array(closure.velocities, dtype=int)
-        self._kept = np.arange(closure.size)
+        self.kept = np.arange(closure.size)
 
     def _held_at(self) -> list[np.ndarray]:
         """Origins (3,) of the markers that constraints act on, in the design."""
@@ -136,7 +136,7 @@ class Assembler:
         lengths = self._squares(J)
         if (lengths > LEAST * lengths.max(initial=0.0)).all():
             return lengths
-        aside = self._moved(q, step_aside(rates, STRIDE))
+        aside = self.moved(q, step_aside(rates, STRIDE))
         try:
             nearby = _diagonal(self._plain(aside)[2].multiply(rates[None, :]))
         except ModelError:  # implicit variables may have a solution only near the start
@@ -154,7 +154,7 @@ class Assembler:
         ------
         SingularMass    neither inertia nor constraints hold some direction
         """
-        value, rate, J, H = self._plain(q, self._flow if qd is None else qd)
+        value, rate, J, H = self._plain(q, self.flow if qd is None else qd)
         rows = np.flatnonzero(self._support)
         if len(rows):
             held = J[rows]
@@ -177,15 +177,15 @@ class Assembler:
         part = np.repeat(np.arange(len(links)), [link.joint.nv for link in links])
         poses, far = [], 0.4 * travels(self.mechanism, [link.q0 for link in links], self._held_at())
         for _ in range(3):
-            q = self._moved(q0, far * rng.standard_normal(n))
-            self._flow = rng.standard_normal(n) if self.curved else None
+            q = self.moved(q0, far * rng.standard_normal(n))
+            self.flow = rng.standard_normal(n) if self.curved else None
             try:
                 _, _, J, H = self._system(q)
             except ModelError:  # implicit variables may have a solution only near the start
                 q = q0
                 _, _, J, H = self._system(q)
             poses.append(q)
-            natural = self._natural_sizes(q, self._flow)
+            natural = self._natural_sizes(q, self.flow)
             shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / natural[:, None])
             entries = entries + (shares > NOTHING_LEFT)
             root = MassRoot(H)
@@ -194,10 +194,10 @@ class Assembler:
             held, times = lent_inertia(C, natural, part)
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
-        self._kept = kept = np.flatnonzero(pattern.any(axis=1))
+        self.kept = kept = np.flatnonzero(pattern.any(axis=1))
         add_written(self.closure, kept, pattern)
         if not self.curved:
-            self._refuse_unfelt(np.setdiff1d(np.arange(self.closure.size), kept), [(q, None) for q in poses])
+            self.refuse_unfelt(np.setdiff1d(np.arange(self.closure.size), kept), [(q, None) for q in poses])
         if lent.any():
             compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
@@ -209,9 +209,7 @@ class Assembler:
         """(m,) what a condition changes by where bodies turn by 1 rad and travel as far as they are large."""
         return np.maximum(self._natural(q, flow)[0], 1e-300)
 
-    def _refuse_unfelt(
-        self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]
-    ) -> None:
+    def refuse_unfelt(self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> None:
         """Refuse conditions that exert no force on any body at any of these (q, qd)."""
         if len(rows):
             pull = self._numbers(pulls(self.closure, rows.tolist(), self.sizes.length))
@@ -224,7 +222,7 @@ class Assembler:
         return MassRoot((H + J.T @ J.multiply(lent[:, None])).tocsr()).rows(J)
 
     # --- positions ------------------------------------------------------------------------------------
-    def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Coordinates after unit time at rates `step`; quaternions stay of length 1."""
         q = q + self._qdot(q, step)[0]
         parts = self.mechanism.coordinates_by_link(q)
@@ -254,7 +252,7 @@ class Assembler:
             natural = np.concatenate([natural, self.sizes.coordinates[places]])
         return residual, J, H, natural
 
-    @cached_property
+    @property
     def _started(self) -> list[int]:
         """Conditions on the start's positions."""
         known = set(self.positions.tolist())
@@ -266,10 +264,13 @@ class Assembler:
     def _start_rate_of(self, k: int) -> float | None:
         return None if self._under_way else self.closure.conditions[k].start_rate
 
-    def positions_closed(self, q: np.ndarray, held: Mapping[int, float] = NONE) -> np.ndarray:
+    def positions_closed(
+        self, q: np.ndarray, held: Mapping[int, float] = NONE, longest: float = STRIDE
+    ) -> np.ndarray:
         """Find coordinates near q at which all conditions on positions are satisfied.
 
         held : coordinates with the values they are to have besides
+        longest : rad or size of the mechanism, of a Newton step
 
         Raises
         ------
@@ -281,12 +282,12 @@ class Assembler:
             if np.all(np.abs(residual) <= CLOSED * natural):
                 return q
             if not n and starts_flat(conditions, residual, self._squares(J), natural):
-                q = self._moved(q, step_aside(self.sizes.rates, ASIDE))
+                q = self.moved(q, step_aside(self.sizes.rates, ASIDE))
                 continue
             root = MassRoot(H)
             step = root.rates(Triangle(root.rows(J), natural).least(-residual))
-            longest = (np.abs(step) / self.sizes.rates).max()
-            before, q = q, self._moved(q, step * min(1.0, STRIDE / max(longest, 1e-300)))
+            length = (np.abs(step) / self.sizes.rates).max()
+            before, q = q, self.moved(q, step * min(1.0, longest / max(length, 1e-300)))
             sizes = np.maximum(self.sizes.coordinates, np.abs(q))
             if np.all(np.abs(q - before) <= 1e-15 * sizes):
                 break
@@ -352,11 +353,11 @@ class Assembler:
         """Rates that obey the constraints, come nearest to the wishes, and have the least energy besides."""
         if not self.curved:
             return self._rates_about(q, wishes, None)
-        self._flow = self._wished(q, wishes)
+        self.flow = self._wished(q, wishes)
         for _ in range(ROUNDS):
-            found = self._rates_about(q, wishes, self._flow)
-            before, self._flow = self._flow, found.of(0)
-            if np.abs(self._flow - before).max() <= 1e-14 * max(1.0, float(np.abs(before).max())):
+            found = self._rates_about(q, wishes, self.flow)
+            before, self.flow = self.flow, found.of(0)
+            if np.abs(self.flow - before).max() <= 1e-14 * max(1.0, float(np.abs(before).max())):
                 return found
         raise ModelError(
             "no velocities were found at which the constraints on velocities hold: they are curved, and "
@@ -408,22 +409,23 @@ class Assembler:
         ModelError    no motion goes on with the given rates
         """
         root = rates.root
-        W = self._triangle(q, self._flow)[0].combinations()
+        W = self.triangle(q, self.flow)[0].combinations()
         (x,) = rates.branches.x
-        found = branches(lambda x: self._second(q, root.rates(x))[0][self._kept], W, x, rates.free)
+        found = branches(lambda x: self._second(q, root.rates(x))[0][self.kept], W, x, rates.free)
         if not found.x:
-            names = ", ".join(self._elements(W))
+            names = ", ".join(self.elements(W))
             raise ModelError(
                 f"{names}: no motion goes on from the start with the given rates: where several axes "
-                "or bars are in line the constraints leave rates that they forbid at the next instant.",
-                hint="Start beside this pose, or leave one of the initial velocities out.",
+                "or bars are in line, or an expression repeats other conditions at the start only, the "
+                "constraints leave rates that they forbid at the next instant.",
+                hint="Start beside this pose, correct the initial velocities, or leave one of them out.",
             )
         return Rates(root, found, rates.free, self.sizes.rates)
 
-    def _elements(self, W: np.ndarray) -> list[str]:
+    def elements(self, W: np.ndarray) -> list[str]:
         """Constraints and joints of the tree whose conditions are in some combinations (columns of W)."""
         conditions = self.closure.conditions
-        taking_part = [conditions[self._kept[k]].constraint for k in np.flatnonzero(W.any(axis=1))]
+        taking_part = [conditions[self.kept[k]].constraint for k in np.flatnonzero(W.any(axis=1))]
         names = []
         for constraint in dict.fromkeys(taking_part):
             names += [constraint.name, *loop_of(self.closure, constraint)]
@@ -439,56 +441,39 @@ class Assembler:
             hint="Remove one of the motions or constraints that fix the same velocity.",
         )
 
-    # --- redundancy -----------------------------------------------------------------------------------
-    def redundant(self, q: np.ndarray) -> tuple[list[str], int, csr_array, list[str]]:
-        """A line for each element with conditions that hold by themselves or repeat others; rank; Jacobian.
+    # --- for the analysis of redundancy ---------------------------------------------------------------
+    @contextmanager
+    def at(self, time: float) -> Iterator[None]:
+        """Meanwhile TIME is another one [s], and what motions start from (ic_disp, ic_vel) is over."""
+        before = self._time, self._under_way
+        self._time, self._under_way = time, True
+        self._numbers.time = time
+        try:
+            yield
+        finally:
+            self._time, self._under_way = before
+            self._numbers.time = self._time
 
-        Last come the joints that are in line, where fewer rows are independent at q than beside it.
-        What repeats others only at a singular pose is not reported: a pose next to it is looked at too. The
-        Jacobian of the conditions that count is that of the pose with the largest rank.
-        """
-        rng = np.random.default_rng(20240301)
-        best: Triangle | None = None
-        first: Triangle | None = None
-        for stretch in (0.0, 0.05, 0.1):
-            pose = q
-            if stretch:
-                try:
-                    pose = self.positions_closed(self._moved(q, stretch * self._way(q, rng)))
-                except ModelError:
-                    continue
-            flow = self._flow
-            if flow is not None:
-                flow = flow + stretch * rng.standard_normal(len(flow))
-            if self.curved and not stretch:
-                self._refuse_unfelt(np.arange(self.closure.size), [(pose, flow)])
-            found, J = self._triangle(pose, flow)
-            first = first or found
-            if best is None or found.rank > best.rank:
-                best, design = found, J
-            if not len(best.repeated):
-                break
-        assert best is not None and first is not None  # the first pose is closed
-        in_line = self._elements(first.combinations()) if best.rank > first.rank else []
-        lost: dict[int, set[int]] = {}
-        if not self.mechanism.planar:  # where bodies have planar coordinates the others hold by design
-            lost = {k: set() for k in range(self.closure.size) if k not in self._kept}
-        for k, w in zip(best.repeated, best.combinations().T, strict=True):
-            others = np.abs(w) > 1e-6 * np.abs(w[k])
-            others[k] = False
-            lost[int(self._kept[k])] = set(self._kept[others].tolist())
-        return repetitions(self.closure, lost), best.rank, design, in_line
+    @property
+    def time(self) -> float:
+        """TIME [s]."""
+        return self._time
 
-    def _triangle(self, q: np.ndarray, flow: np.ndarray | None) -> tuple[Triangle, csr_array]:
+    def gaps(self, q: np.ndarray) -> np.ndarray:
+        """(m,) how far the conditions on positions are open, in their natural sizes."""
+        residual, _, _, natural = self._starts(q, NONE)
+        return np.abs(residual) / natural
+
+    def triangle(self, q: np.ndarray, flow: np.ndarray | None) -> tuple[Triangle, csr_array]:
         """The conditions that count at q, in the mass metric, and J of these."""
         _, _, J, H = self._system(q, flow)
-        natural = self._natural_sizes(q, flow)[self._kept]
-        return Triangle(MassRoot(H).rows(J[self._kept]), natural), J[self._kept]
+        natural = self._natural_sizes(q, flow)[self.kept]
+        return Triangle(MassRoot(H).rows(J[self.kept]), natural), J[self.kept]
 
-    def _way(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def way(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n,) random rates that the conditions leave free, about 1 rad or size of the mechanism each."""
-        along = self._system(q)[2][self._kept].multiply(self.sizes.rates[None, :]).tocsr()
-        free = Triangle(along, self._natural_sizes(q)[self._kept]).free()
+        along = self._system(q)[2][self.kept].multiply(self.sizes.rates[None, :]).tocsr()
+        free = Triangle(along, self._natural_sizes(q)[self.kept]).free()
         return self.sizes.rates * (free @ rng.standard_normal(free.shape[1]))
 
 

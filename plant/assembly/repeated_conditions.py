@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Mapping
 
 from plant.constraints.closure import Closure
-from plant.constraints.conditions import NamedConstraint
+from plant.constraints.conditions import Condition, NamedConstraint
 from plant.mechanics.mechanism import GROUND
 
 FULL = 10  # joints whose repeated conditions are listed one by one, where there are more than twice as many
 NOT_FOLLOWED = " Where its expression asks for another motion later than at the start, that is not followed."
+LOOKED_AT = (
+    " So it is at all instants and poses looked at, chosen at random; what its expression asks for elsewhere "
+    "is not followed."
+)
 
 
 def repetitions(closure: Closure, lost: Mapping[int, set[int]]) -> list[str]:
@@ -30,6 +34,7 @@ def repetitions(closure: Closure, lost: Mapping[int, set[int]]) -> list[str]:
         if constraint in rest:
             continue
         others = dict.fromkeys(conditions[o].constraint for k in own for o in sorted(lost[k]))
+        own_driven = any(conditions[k].driven for k in own)
         names = [other.name for other in others if other is not constraint]
         if not names or any(not lost[k] for k in own):
             names += [n for n in loop_of(closure, constraint) if n not in names]
@@ -38,7 +43,7 @@ def repetitions(closure: Closure, lost: Mapping[int, set[int]]) -> list[str]:
             f"({', '.join(conditions[k].text for k in sorted(own))}) repeat what "
             f"{', '.join(names) or 'the other joints'} fix already; motion unaffected, but how these "
             "joints share the reactions is not determined (the smallest are taken)."
-            + (NOT_FOLLOWED if any(conditions[k].driven for k in own) else "")
+            + _reservation([conditions[k] for k in {*own, *(o for k in own for o in lost[k])}], own_driven)
         )
     if rest:
         lines.append(
@@ -46,6 +51,13 @@ def repetitions(closure: Closure, lost: Mapping[int, set[int]]) -> list[str]:
             "repeat what other joints fix already, as those named before do; motion unaffected."
         )
     return lines
+
+
+def _reservation(alike: list[Condition], driven: bool) -> str:
+    """What is not known of conditions that repeat each other, where some change with TIME or place."""
+    if any(c.uneven for c in alike):
+        return LOOKED_AT
+    return NOT_FOLLOWED if driven else ""
 
 
 def loop_of(closure: Closure, constraint: NamedConstraint) -> list[str]:

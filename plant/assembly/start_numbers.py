@@ -25,8 +25,8 @@ class StartNumbers:
     """
 
     def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float, roots: Roots) -> None:
-        self._b, self._q, self._qd, self._at, self._roots = b, q, qd, time, roots
-        self._time = ca.SX(b.time)
+        self._b, self._q, self._qd, self.time, self._roots = b, q, qd, time, roots
+        self._clock = ca.SX(b.time)
         self._newest = {
             hash_of(v): value for s, many in b.known() for v, value in zip(s.nonzeros(), many, strict=True)
         }
@@ -38,12 +38,12 @@ class StartNumbers:
         v = self._roots.v
         symbols, values = self._others
         outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
-        f = ca.Function("sample", [self._q, self._qd, self._time, symbols, v], outputs)
+        f = ca.Function("sample", [self._q, self._qd, self._clock, symbols, v], outputs)
         solve = self._solver(symbols)
 
         def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
             rates = np.zeros(self._qd.numel()) if qd is None else qd
-            known = [ca.DM(q), ca.DM(rates), ca.DM(self._at), ca.DM(values)]
+            known = [ca.DM(q), ca.DM(rates), ca.DM(self.time), ca.DM(values)]
             found = f.call([*known, solve(known)])
             numbers = [np.array(e.nonzeros()) for e in found]
             shapes = [e.sparsity() for e in found[len(columns) :]]
@@ -68,7 +68,7 @@ class StartNumbers:
         start = np.array([self._newest[hash_of(e)] for e in v.nonzeros()])
         if not v.numel():
             return lambda known: ca.DM(start)
-        inputs = [self._q, self._qd, self._time, symbols, v]
+        inputs = [self._q, self._qd, self._clock, symbols, v]
         f = ca.Function("equations", inputs, [ca.densify(R), ca.densify(ca.jacobian(R, v))])
 
         def solved(known: list[Any]) -> Any:

@@ -135,7 +135,7 @@ def _coupler(values: Values, coupler: Constraint_Coupler) -> Iterator[Condition]
 
 def _general(values: Values, constraint: Constraint_General) -> Iterator[Condition]:
     g = values.expression(constraint)
-    _refuse_integrals(values, constraint, g)
+    _refuse_integrals(values, constraint, g, velocities=True)
     _refuse_constants(values, constraint, g)
     moving = values.local.moves(g)
     level = VELOCITY if moving else POSITION
@@ -198,18 +198,22 @@ def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Con
             path=variable.where,
             hint="Write it as a Constraint_General, or use autobalance PENALTY.",
         )
-    _refuse_integrals(values, variable, g)
+    _refuse_integrals(values, variable, g, velocities=False)
     _refuse_constants(values, variable, g)
     reacts = variable.autobalance != "DISABLED"
     yield Condition(values.constraint(variable), "expr", g, reacts=reacts, written=True, uneven=True)
 
 
-def _refuse_integrals(values: Values, element: Element, g: ca.SX) -> None:
-    """A constraint is defined for displacements, velocities and time; no force can move a state at once."""
+def _refuse_integrals(values: Values, element: Element, g: ca.SX, velocities: bool) -> None:
+    """A constraint is defined for displacements, velocities and time; no force can move a state at once.
+
+    velocities : whether this element may constrain velocities
+    """
     if values.local.integrates(g):
+        allowed = "displacements, velocities" if velocities else "displacements"
         raise ModelError(
             f"{element.where}: depends on a variable in dot_form or on DIF, whose value no force can change "
-            "at once, but a constraint may depend on displacements and TIME only.",
+            f"at once, but a constraint may depend on {allowed} and TIME only.",
             path=element.where,
             hint="Constrain what is integrated, as a Constraint_General.",
         )

@@ -12,12 +12,15 @@ from plant.constraints.closure import Closure
 from plant.constraints.conditions import ACCELERATION
 from plant.elements import (
     Body_Rigid,
+    Constraint_General,
     Constraint_Joint,
     Control_PlantInput,
     Control_PlantOutput,
     Element,
     Force_Penalty,
     Model,
+    Motion_Joint,
+    Motion_Marker,
     Post_Request,
     Reference_Variable,
     Sensor_Event,
@@ -26,6 +29,7 @@ from plant.equations.constraint_elements import CONDITIONS
 from plant.equations.filters import Inputs
 from plant.equations.role import Role
 from plant.equations.variables import hard_constraints
+from plant.expressions.expression import parse_optional
 from plant.mechanics.mechanism import Mechanism
 from plant.ports import Ports, is_output
 from plant.reporting import ModelProblems, PlantWarning
@@ -163,13 +167,47 @@ def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
         raise ModelProblems(problems, about=mechanism.description.name)
 
 
+def _ramps(model: Model) -> list[Element]:
+    """Constraints, and motions by displacement, that follow a STEP."""
+    motions: list[Motion_Joint | Motion_Marker] = [*model.all(Motion_Joint), *model.all(Motion_Marker)]
+    driven = [m for m in motions if m.val_type == "D"]
+    hard = [v for v in model.all(Reference_Variable) if v.is_implicit]
+    texts = {v.id: v.expr for v in model.all(Reference_Variable)}
+    return [
+        element
+        for element in (*model.all(Constraint_General), *driven, *hard)
+        if _follows_step(texts, element.expr, set())
+    ]
+
+
+def _follows_step(texts: Mapping[int, str | None], text: str | None, seen: set[int]) -> bool:
+    """Whether an expression, or a variable that it reads, contains a STEP.
+
+    texts : expressions of all variables by id; seen : variables looked at already
+    """
+    formula = parse_optional(text)
+    if formula is None:
+        return False
+    if any(step.operation == "STEP" for step in formula.steps):
+        return True
+    read = {int(ids[0]) for kind, ids in formula.references() if kind == "variable"} - seen
+    seen |= read
+    return any(_follows_step(texts, texts.get(id), seen) for id in read)
+
+
 def cure_of_jumps(model: Model) -> str:
     """What to change in the elements of a model where its equations jump at a switch."""
     sharp = [f for f in model.all(Force_Penalty) if f.unilateral and f.smoothing_factor is None]
+    ramps = _ramps(model)
     cure = (
-        "In expressions write STEP or IMPACT, which change smoothly, instead of IF, SIGN and the like of "
-        "what is no velocity."
+        f"In {'other ' if ramps else ''}expressions write STEP or IMPACT, which change smoothly, instead of "
+        "IF, SIGN and the like of what is no velocity."
     )
+    for element in reversed(ramps):
+        cure = (
+            f"{element.where}: follows a STEP, whose second derivative jumps at its ends, and with it the "
+            f"accelerations; write STEP5 there. {cure}"
+        )
     for force in reversed(sharp):
         cure = f"{force.where}: its damping begins at g = 0 at once; give it a smoothing_factor. {cure}"
     return cure
