@@ -63,7 +63,7 @@ def _alone(system: System, settings: RunSettings, context: Context) -> Engine:
     try:
         return NativeEngine(system, settings, context)
     except (CompilerError, CacheError) as error:
-        note = str(error) if HOW_TO_GET_ONE in str(error) else f"{error} {HOW_TO_GET_ONE}"
+        note = str(error) if error.hint else f"{error} {HOW_TO_GET_ONE}"
         warn_user(f"running with the slow reference engine: {note}")
         return ReferenceEngine(system, settings, context)
 

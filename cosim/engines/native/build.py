@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache as once
 from functools import partial
 from pathlib import Path
@@ -61,8 +62,9 @@ class Compiled:
         compiler = find()
         tables = NumberTables([whole(system)[1]])
         self.runtime, entry = _both(system, compiler, tables)
-        self._library = bindings.library(entry.library)
-        self.model = known = self._library.pl_get_model()
+        with _usable(compiler, entry):
+            self._library = bindings.library(entry.library)
+            self.model = known = self._library.pl_get_model()
         if not bindings.fits(known, len(system.x0), len(system.p0)):
             raise CompilerError(
                 f"{entry.library} is not the code of '{system.name}'.", hint="Clear the cache."
@@ -142,8 +144,9 @@ class CompiledJacobian:
             tables = NumberTables([function, more[0]])
         key = _key(system, compiler, tables, more) + "-jacobian"
         entry = cache.get(key, partial(_build_jacobian, system, compiler, tables))
-        self._library = bindings.library(entry.library)
-        self.code = known = self._library.pl_get_jacobian()
+        with _usable(compiler, entry):
+            self._library = bindings.library(entry.library)
+            self.code = known = self._library.pl_get_jacobian()
         if not bindings.fits(known, len(system.x0), len(system.p0)):
             raise CompilerError(
                 f"{entry.library} is not the Jacobian of '{system.name}'.", hint="Clear the cache."
@@ -244,5 +247,21 @@ def _runtime(compiler: Compiler) -> bindings.Library:
 
         entry = cache.get(key, build)
         bindings.remember(entry.note["interface"])
-        _runtimes.setdefault(key, bindings.runtime(entry.library))
+        with _usable(compiler, entry):
+            _runtimes.setdefault(key, bindings.runtime(entry.library))
     return _runtimes[key]
+
+
+@contextmanager
+def _usable(compiler: Compiler, entry: cache.Entry) -> Iterator[None]:
+    """Use a library for the first time; one that a compiler made wrongly leaves the cache.
+
+    Raises
+    ------
+    CompilerError      it cannot be loaded, or lacks what it should have
+    """
+    try:
+        yield
+    except (OSError, AttributeError, bindings.ffi().error) as error:  # the last: a function is missing
+        cache.drop(entry)
+        raise compiler.unusable(entry.library, error) from error

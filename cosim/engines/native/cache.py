@@ -121,7 +121,7 @@ def _made(home: Path, key: str, build: Callable[[Path], dict[str, Any]]) -> Entr
         return _publish(making, home / key)
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
-        why = "the disk is full" if error.errno == errno.ENOSPC else str(error)
+        why = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error)
         raise CacheError(
             f"compiled code cannot be stored in {home}: {why}.",
             path=str(home),
@@ -254,6 +254,11 @@ def clear() -> Content:
         for place in (*folder().glob(f"{MAKING}*"), folder() / FAILED):
             _remove(place)
     return before
+
+
+def drop(entry: Entry) -> None:
+    """Remove an entry that turned out to be of no use."""
+    _remove(entry.library.parent)
 
 
 def _entries() -> list[tuple[Path, int, float]]:

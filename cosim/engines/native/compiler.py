@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from blocks.errors import PlantloopError, shown
+from blocks.files import is_no_file
 from cosim.engines.native.compiler_jobs import CompilerJobs, result_of
+from cosim.engines.native.library_file import ends_early
 
 CANDIDATES = ("cc", "gcc", "clang")
 # No contraction and no reassociation: both engines give the same bits. pow stays a call of the library, as
@@ -30,6 +34,11 @@ FLAGS = (
 HOW_TO_GET_ONE = (
     "Install gcc or clang, or `pip install plantloop[cc]`, or set $CC, for the fast native engine."
 )
+
+
+ANOTHER = "Use engine='reference', or another compiler in $CC."
+LONGEST = 300  # characters of a command in a message
+ROOM = 2**20  # bytes: with less, a disk is called full
 
 
 class CompilerError(PlantloopError):
@@ -67,7 +76,10 @@ class Compiler:
             try:
                 running = [pool.submit(self.jobs.run, job) for job in jobs]
                 for source, one in zip(sources, running, strict=True):
-                    if error := result_of(one):
+                    error, made = result_of(one), source.with_suffix(".o")
+                    if not error and is_no_file(made):  # none at all is for the linker to miss
+                        error = "it ended without a complaint, but made something that is no object file"
+                    if error:
                         raise self._failed(source, error, headers, aside)
             except BaseException:  # Ctrl-C too: nobody waits for the others
                 self.jobs.end()
@@ -77,10 +89,9 @@ class Compiler:
     def refuse_hung(self) -> None:
         """Raise if it ran into the time limit before: nobody waits for it twice."""
         if self.identity in _hung:
-            command = " ".join(self.command)
             raise CompilerError(
-                f"the C compiler {command} hung before in this process: {_hung[self.identity]}.",
-                hint="Use engine='reference', or another compiler in $CC.",
+                f"the C compiler {self._name} hung before in this process: {_hung[self.identity]}.",
+                hint=ANOTHER,
             )
 
     def _level(self, level: str) -> list[str]:
@@ -92,9 +103,9 @@ class Compiler:
             _hung[self.identity] = error
         kept = _keep(source, headers, aside)
         return CompilerError(
-            f"the C compiler {' '.join(self.command)} failed on {kept}:\n{error}\n",
+            f"the C compiler {self._name} failed on {kept}:\n{error}\n",
             path=str(kept),
-            hint="Use engine='reference', or another compiler in $CC.",
+            hint=full_disk(source.parent) or ANOTHER,
         )
 
     def link(self, objects: Sequence[Path], library: Path) -> None:
@@ -102,13 +113,24 @@ class Compiler:
         error = self.jobs.run((*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm"))
         if self.jobs.slow:
             _hung[self.identity] = error
-        if not error and not library.exists():
-            error = "it ended without a complaint, but made no library"
-        if error:
+        if error := error or _fault(library):
             raise CompilerError(
-                f"the C compiler {' '.join(self.command)} cannot link {library}:\n{error}\n",
-                hint="Use engine='reference', or another compiler in $CC.",
+                f"the C compiler {self._name} cannot link {library}:\n{error}\n",
+                hint=full_disk(library.parent) or ANOTHER,
             )
+
+    def unusable(self, library: Path, why: Exception) -> CompilerError:
+        """The error for a library it made that this process cannot use."""
+        return CompilerError(
+            f"the C compiler {self._name} made {library}, which cannot be used: {shown(str(why), 500)}.",
+            path=str(library),
+            hint=ANOTHER,
+        )
+
+    @property
+    def _name(self) -> str:
+        command = " ".join(self.command)
+        return command if len(command) <= LONGEST else f"{command[:LONGEST]}..."
 
 
 def find() -> Compiler:
@@ -157,6 +179,23 @@ def _identity(path: str, *words: str) -> str:
     found = real.stat()
     text = repr((str(real), found.st_size, found.st_mtime_ns, words, FLAGS))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _fault(library: Path) -> str:
+    """What to say of a library that a compiler should have made, "" where it is sound."""
+    if library.is_symlink() or not library.is_file():
+        return "it ended without a complaint, but made no library"
+    return "it ended without a complaint, but the library is not whole" if ends_early(library) else ""
+
+
+def full_disk(folder: Path) -> str:
+    """Which disk is full: that of a folder, or the one compilers write temporary files to; "" for none."""
+    for place in (folder, Path(tempfile.gettempdir())):
+        with contextlib.suppress(OSError):
+            free = shutil.disk_usage(place).free
+            if free < ROOM:
+                return f"The disk of {place} is full: {free} bytes are free. Free some space there."
+    return ""
 
 
 def _keep(source: Path, headers: Path, aside: Path) -> Path:

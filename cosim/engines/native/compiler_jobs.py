@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
-from typing import TypeVar
+from typing import IO, TypeVar
 
 T = TypeVar("T")
 LIMIT = 300.0
@@ -18,6 +18,9 @@ LIMIT = 300.0
 LOOK = 0.1
 """Time [s] between two looks for Ctrl-C: one that another thread took, or that came just before a wait began,
 does not end that wait."""
+
+MOST = 4000
+"""Characters of what a compiler says that are kept."""
 
 
 def limit() -> float:
@@ -36,7 +39,7 @@ class CompilerJobs:
     """
 
     def __init__(self) -> None:
-        self._running: set[subprocess.Popen[str]] = set()
+        self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._ended = False
         self.slow = ""
@@ -49,8 +52,9 @@ class CompilerJobs:
             process = self._begin(command)
         except (OSError, ValueError) as error:
             return str(error)
+        words = _Words(process)
         try:
-            out, err = _said(process, seconds)
+            _ended(process, seconds)
         except subprocess.TimeoutExpired:
             self.slow = command[0]
             return self._first(
@@ -61,7 +65,7 @@ class CompilerJobs:
             self._running.discard(process)
         if process.returncode == 0:
             return ""
-        return self._first((err.strip() or out.strip() or f"exit code {process.returncode}")[:4000])
+        return self._first(words.text() or _end_of(process.returncode))
 
     def _first(self, complaint: str) -> str:
         """A complaint, but where the work was given up that of the job it was given up for."""
@@ -70,13 +74,13 @@ class CompilerJobs:
                 self._complaint = complaint
             return self._complaint if self._ended else complaint
 
-    def _begin(self, command: Sequence[str]) -> subprocess.Popen[str]:
+    def _begin(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._ended:
                 raise OSError(self._complaint or "the work was given up")
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, errors="replace", start_new_session=True,
+                start_new_session=True,
             )  # fmt: skip
             self._running.add(process)
             return process
@@ -96,19 +100,61 @@ def result_of(future: Future[T]) -> T:
     return future.result()
 
 
-def _said(process: subprocess.Popen[str], seconds: float) -> tuple[str, str]:
-    """What a process writes until it ends, waited for so that Ctrl-C ends the wait."""
+class _Words:
+    """What a process writes, both streams, up to a limit; the rest is passed over as it comes."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._texts = (bytearray(), bytearray())  # of standard error, which is of more use, and output
+        streams = (process.stderr, process.stdout)
+        self._readers = [
+            threading.Thread(target=self._read, args=pair, daemon=True)
+            for pair in zip(streams, self._texts, strict=True)
+        ]
+        for reader in self._readers:
+            reader.start()
+
+    @staticmethod
+    def _read(stream: IO[bytes], text: bytearray) -> None:
+        with contextlib.suppress(OSError, ValueError), stream:
+            while piece := stream.read1(65536):  # type: ignore[attr-defined]  # of a BufferedReader
+                text.extend(piece[: max(0, 4 * MOST - len(text))])
+
+    def text(self) -> str:
+        """What was said; what it started and left behind may hold the streams open for ever."""
+        for reader in self._readers:
+            reader.join(LOOK)
+        texts = [bytes(text).decode(errors="replace").strip() for text in self._texts]
+        return next((text for text in texts if text), "")[:MOST]
+
+
+def _ended(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Wait for the end of a process, so that Ctrl-C ends the wait.
+
+    Raises
+    ------
+    TimeoutExpired      it takes longer
+    """
     latest = time.monotonic() + seconds
     while True:
         left = latest - time.monotonic()
         try:
-            return process.communicate(timeout=max(0.0, min(left, LOOK)))
+            process.wait(timeout=max(0.0, min(left, LOOK)))
+            return
         except subprocess.TimeoutExpired:
             if left <= LOOK:
                 raise
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
+def _end_of(code: int) -> str:
+    """How a process ended that said nothing."""
+    if code >= 0:
+        return f"exit code {code}"
+    with contextlib.suppress(ValueError):
+        return f"it was ended by {signal.Signals(-code).name}"
+    return f"it was ended by signal {-code}"
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a process with those it started, if it has not ended."""
     if process.poll() is not None:
         return
