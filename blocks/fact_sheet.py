@@ -22,7 +22,7 @@ def _line(value: Any, width: int) -> str:
         return _counted((f"{key} = {_word(v)}" for key, v in value.items()), value, width)
     if isinstance(value, (list, tuple, set, frozenset)):
         return _counted(map(_word, value), value, width)
-    return _cut(_word(value), width)
+    return _cut(_word(value) or "none", width)
 
 
 def _word(value: Any) -> str:
@@ -38,7 +38,7 @@ def _counted(words: Iterable[str], of: Sized, width: int) -> str:
     for k, word in enumerate(words):
         added = word if k == 0 else f", {word}"
         if len(text) + len(added) + len(", ...") > width:
-            return f"{text}..." if k == 0 else f"{text}, ..."
+            return _cut(text + word, width) if k == 0 else f"{text}, ..."
         text += added
     return text if len(of) else "none"
 

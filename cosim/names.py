@@ -6,6 +6,7 @@ have, by components, with or without the name of a block that is looked at alone
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,13 @@ from blocks.errors import PlantloopError, near_miss, shown
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
 COMPONENT = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
+
+
+def that_fit(pattern: str, names: Iterable[str]) -> list[str]:
+    """The names that a pattern with stars means; nothing else in it has a meaning."""
+    literal = pattern.replace("[", "[[]").replace("?", "[?]")
+    fits = re.compile(fnmatch.translate(literal))  # which never tries two stars in all ways
+    return [name for name in names if fits.fullmatch(name)]
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,8 @@ def ports_of(content: Any) -> NodePorts:
     except PlantloopError as error:  # said when the diagram is flattened, unless ports are asked for before
         return NodePorts(known=False, fault=str(error))
     if found.partial:
-        return UNKNOWN
+        why = f"with inputs of one component, {found.why}"
+        return NodePorts(known=False, fault=f"{why} If it is made for more, name its port: handle['port'].")
     declared = found.declared
     shown, aside = (tuple(o.name for o in declared.outputs if o.auxiliary is k) for k in (False, True))
     return NodePorts(tuple(i.name for i in declared.inputs), shown, aside)

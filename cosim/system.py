@@ -15,9 +15,7 @@ p     (np,)      parameters
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -33,7 +31,7 @@ from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteS
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
 from cosim.functions import Arguments, PureFunction
-from cosim.names import Names, component_names, listed
+from cosim.names import Names, component_names, listed, that_fit
 from cosim.segments import Segment
 from cosim.signal_tree import Leaf, SignalTree
 from cosim.slots import M, MemorySlot, ParameterSlot, Slot, Sought
@@ -326,13 +324,10 @@ class System:
         return list(found)
 
     def _fitting(self, pattern: str) -> list[str]:
-        literal = pattern.replace("[", "[[]").replace("?", "[?]")
-        fits = re.compile(fnmatch.translate(literal))  # which never tries two stars in all ways
         known = (*self.signals, *self.inner)
-        found = [n for n in known if fits.fullmatch(n)]
-        found += [
-            full for other, full in self.shown.items() if fits.fullmatch(other) and full in self.signals
-        ]
+        found = that_fit(pattern, known)
+        shown = that_fit(pattern, self.shown)
+        found += [self.shown[other] for other in shown if self.shown[other] in self.signals]
         if not found:
             near = near_miss(pattern.replace("*", ""), known)
             why = f"'{self.name}' has no signal that fits '{pattern}'; {near}"

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from blocks.charts.language import Code
 from blocks.charts.states import ChartTree, State, Transition
 from blocks.figure_file import save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+BEND = 0.15  # of an arrow, as a part of its length
+BEHIND = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
 
 
 def drawn(
@@ -38,15 +44,25 @@ def drawn(
     for name, (x, y) in places.items():
         style = {"boxstyle": "round,pad=0.5", "fc": boxes[name], "ec": "#33557a"}
         axes.annotate(name, (x, y), ha="center", va="center", bbox=style, zorder=3)
-    nx.draw_networkx_edges(graph, places, ax=axes, connectionstyle="arc3,rad=0.15", node_size=2500)
-    for source, target, text in graph.edges(data="text"):
-        (x0, y0), (x1, y1) = places[source], places[target]
-        at = (0.5 * (x0 + x1) + 0.08 * (y1 - y0), 0.5 * (y0 + y1) - 0.08 * (x1 - x0))
-        axes.annotate(text, at, ha="center", va="center", fontsize=8, zorder=4)
+    nx.draw_networkx_edges(graph, places, ax=axes, connectionstyle=f"arc3,rad={BEND}", node_size=2500)
     axes.margins(0.25)
+    figure.draw_without_rendering()  # where places are on the page is known then, and arrows bend there
+    for source, target, text in graph.edges(data="text"):
+        middle = _middle(*(axes.transData.transform(places[name]) for name in (source, target)))
+        x, y = axes.transData.inverted().transform(middle)
+        axes.annotate(text, (x, y), ha="center", va="center", fontsize=8, zorder=4, bbox=BEHIND)
     if path is not None:
         save_figure(figure, path)
     return figure
+
+
+def _middle(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """The middle of an arrow that matplotlib bends, (2,): half way to its control point.
+
+    Source: matplotlib.patches.ConnectionStyle.Arc3.
+    """
+    (x0, y0), (x1, y1) = start, end
+    return 0.5 * (start + end) + 0.5 * BEND * np.array([y1 - y0, x0 - x1])
 
 
 def _text(t: Transition) -> str:

@@ -95,6 +95,7 @@ class Traced:
     guessed: bool = False
     lenient: bool = False  # under guessed sizes something was let pass that given sizes would not
     partial: bool = False  # define failed under guessed sizes: what it had declared until then
+    why: str = ""  # it failed
     derived: Derived = dataclasses.field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @cached_property
@@ -253,7 +254,8 @@ def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Trac
             return Traced(equations.declared(), equations.guessed, equations.lenient)
         except _DEFINE_ERRORS as error:
             if equations.guessed:
-                return Traced(equations.ports_so_far(), guessed=True, partial=True)
+                why = error if isinstance(error, PlantloopError) else _definition_error(block, error)
+                return Traced(equations.ports_so_far(), guessed=True, partial=True, why=str(why))
             if isinstance(error, PlantloopError):
                 raise
             raise _definition_error(block, error) from error

@@ -52,7 +52,7 @@ def _options(
 
 
 # --- cosim run ------------------------------------------------------------------------------------------
-@app.command()
+@app.command(short_help="Run a scenario, deck, study case, FMU or package.")
 def run(
     file: Annotated[
         Path, typer.Argument(metavar="SCENARIO.toml | DECK.xml | X.fmu | .ssp", show_default=False)
@@ -110,7 +110,7 @@ def run(
 
 
 # --- cosim info -----------------------------------------------------------------------------------------
-@app.command()
+@app.command(short_help="Say what is in a model, scenario, FMU or package.")
 def info(
     file: Annotated[
         Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml | X.fmu | .ssp", show_default=False)
@@ -140,7 +140,7 @@ def info(
 
 
 # --- cosim validate -------------------------------------------------------------------------------------
-@app.command()
+@app.command(short_help="Validate an FMU by the rules of the standard.")
 def validate(file: Annotated[Path, typer.Argument(metavar="X.fmu", show_default=False)]) -> None:
     """Validate an FMU by the schemas and rules of the standard; exit code 1 if anything is found."""
     with _errors_as_messages():
@@ -154,7 +154,7 @@ def validate(file: Annotated[Path, typer.Argument(metavar="X.fmu", show_default=
 
 
 # --- cosim check ----------------------------------------------------------------------------------------
-@app.command()
+@app.command(short_help="List jumps, unit faults, open outputs.")
 def check(
     file: Annotated[Path, typer.Argument(metavar="MODEL.xml | SCENARIO.toml", show_default=False)],
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 1 for notes, too.")] = False,
@@ -189,7 +189,7 @@ def _lines(found: Sequence[Any]) -> Iterator[str]:
 
 
 # --- cosim export ---------------------------------------------------------------------------------------
-@app.command()
+@app.command(short_help="Write a scenario or model as an FMU.")
 def export(
     file: Annotated[Path, typer.Argument(metavar="SCENARIO.toml | MODEL.xml", show_default=False)],
     fmi: Annotated[str, typer.Option(help="Version of FMI: 2 or 3.")] = "3",
@@ -245,7 +245,7 @@ def _exported(path: Path, out: Path, options: dict[str, Any], coordinates: str |
 
 study_commands.add_to(app)
 failures.add_to(app)
-app.command()(compare)
+app.command(short_help="Compare studies, results, or ways to run a scenario.")(compare)
 
 
 # --- cosim cache ----------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ cache_app = typer.Typer(help="Compiled models kept on disk.", no_args_is_help=Tr
 app.add_typer(cache_app, name="cache")
 
 
-@cache_app.command("info")
+@cache_app.command("info", short_help="Say where they are, how many and how large.")
 def cache_info() -> None:
     """Say where compiled models are kept, how many there are and how large they are."""
     with _errors_as_messages():
@@ -262,7 +262,7 @@ def cache_info() -> None:
         print_sections([("folder", [str(cache.folder())]), ("content", [_content(cache.info())])])
 
 
-@cache_app.command("clear")
+@cache_app.command("clear", short_help="Remove all of them.")
 def cache_clear() -> None:
     """Remove all compiled models; they are compiled anew when they are needed."""
     with _errors_as_messages():
@@ -276,7 +276,7 @@ def _content(found: Content) -> str:
 
 
 # --- cosim view -----------------------------------------------------------------------------------------
-@app.command()
+@app.command(short_help="Show a result, scenario, model or study as a page.")
 def view(
     files: Annotated[
         list[Path],
@@ -357,7 +357,7 @@ def _serve(
     serve(files, out, wanted, (host or "127.0.0.1", port or 0), browser)
 
 
-@app.command()
+@app.command(short_help="Run benchmarks of a source checkout.")
 def bench(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Only show that every script runs.")] = False,

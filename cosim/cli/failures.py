@@ -48,4 +48,4 @@ def replay(
 
 def add_to(app: typer.Typer) -> None:
     """Add the command `replay` to the application."""
-    app.command()(replay)
+    app.command(short_help="Print the last steps of a failed run.")(replay)

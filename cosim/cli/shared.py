@@ -15,7 +15,10 @@ from blocks.errors import PlantloopError
 from blocks.files import is_file
 from cosim.cli.terminal import print_error
 
-Trust = Annotated[bool, typer.Option("--trust", help="Allow the Python code the file names to run.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Allow the file to run code it names and to leave its folder."),
+]
 
 
 @contextmanager

@@ -13,6 +13,10 @@ StudyFile = Annotated[Path, typer.Argument(metavar="STUDY.toml", show_default=Fa
 Folder = Annotated[
     str | None, typer.Option("--out", help="Folder, or URL, of the results.", show_default="results/<name>")
 ]
+SearchFolder = Annotated[
+    str | None,
+    typer.Option("--out", help="Folder, or URL, of the results.", show_default="results/<name>_search"),
+]
 Executor = Annotated[
     str | None, typer.Option(help="threads, processes or dask.", show_default="threads; processes for Python")
 ]
@@ -66,7 +70,7 @@ def falsify(
     requirement: Annotated[
         str | None, typer.Option(help="Which to break.", show_default="that of [search], or the only one")
     ] = None,
-    out: Folder = None,
+    out: SearchFolder = None,
     runs: Runs = None,
     seed: Seed = None,
     executor: Executor = None,
@@ -91,7 +95,7 @@ def optimise(
         str | None,
         typer.Option(help="Which to make small: a,b.", show_default="those of [search], or the only one"),
     ] = None,
-    out: Folder = None,
+    out: SearchFolder = None,
     runs: Runs = None,
     seed: Seed = None,
     executor: Executor = None,
@@ -128,7 +132,15 @@ def report(
             raise typer.Exit(code)
 
 
+SHORT = {
+    "sweep": "Run the cases of a study.",
+    "falsify": "Search for parameters that break a requirement.",
+    "optimise": "Search for parameters that make metrics small.",
+    "report": "Write a study as an HTML page and JUnit XML.",
+}
+
+
 def add_to(app: typer.Typer) -> None:
     """Add these commands to an application."""
     for command in (sweep, falsify, optimise, report):
-        app.command()(command)
+        app.command(short_help=SHORT[command.__name__])(command)

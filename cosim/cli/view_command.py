@@ -41,6 +41,8 @@ def page_of_files(files: Sequence[Path], wanted: ViewOptions) -> PageData:
             )
         first, second = (checked_path(file, "view", RESULTS) for file in files)
         return of_two_files(first, second)
+    if not files[0].suffix and not files[0].exists():
+        raise PlantloopError(f"there is no file or folder '{files[0]}'.", path=str(files[0]))
     path = files[0] if is_folder(files[0]) else checked_path(files[0], "view", SUFFIXES)
     suffix = path.suffix.lower()
     if wanted.until is not None and suffix != ".xml":

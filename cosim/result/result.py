@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.arguments import flag, is_number
-from blocks.errors import PlantloopError, shown
+from blocks.errors import PlantloopError, near_miss, shown
 from blocks.figure_file import save_figure
-from cosim.names import listed
+from cosim.names import listed, that_fit
 from cosim.result.checked_values import checked_instants, checked_rows, checked_ticks, fitting, plain
 from cosim.result.drawing import KeptDrawing
 from cosim.result.record import Event, EventList, FloatArray, SettingValue, TickSeries
@@ -339,7 +339,8 @@ class Result:
     ) -> Figure:
         """Draw the named signals, or all, one below the other over time, and save the picture to ``path``.
 
-        The names in a list share axes: ``r.plot(["ref.y", "plant.theta"], "controller.u")``. `window` is the
+        The names in a list share axes: ``r.plot(["ref.y", "plant.theta"], "controller.u")``; one with stars
+        means all that fit, which share axes too: ``r.plot("plant.*")``. `window` is the
         interval of time [s] that is drawn; events in it are marked. `figure` is cleared and drawn into; by
         default a new one is made.
 
@@ -354,7 +355,7 @@ class Result:
         span = (float(self.time[0]), float(self.time[-1])) if len(self.time) else None
         if window is not None:
             span = _two_times(window, span)
-        groups = [[name] if isinstance(name, str) else listed(name, "names") for name in names or self.keys()]
+        groups = [list(self._meant(name)) for name in names or self.keys()]
         if not all(groups):
             raise PlantloopError(
                 "plot got a list without names, expected signals that share axes.", value=names
@@ -365,6 +366,19 @@ class Result:
         if path is not None:
             save_figure(figure, path)
         return figure
+
+    def _meant(self, names: str | Sequence[str]) -> Iterator[str]:
+        """The signals of one pair of axes; of a name with stars all that fit."""
+        for name in [names] if isinstance(names, str) else listed(names, "names"):
+            if not isinstance(name, str) or "*" not in name:
+                yield name
+                continue
+            fits = that_fit(name, self)
+            if not fits:
+                near = near_miss(name.replace("*", ""), self)
+                why = f"result '{self.name}' has no signal that fits '{name}'; {near}"
+                raise UnknownSignalError(why, path=name, value=name)
+            yield from fits
 
     def animate(
         self,

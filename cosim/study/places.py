@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -56,11 +57,30 @@ def target(system: System, name: str) -> Target:
     for kind in ("unsettable", "field"):
         if (unsettable := system.names(kind).find(name)) is not None:
             raise structural_error(system, unsettable[0])
+    if (entry := ENTRY.fullmatch(name)) is not None and (found := parameters.find(entry[1])) is not None:
+        raise _counted_otherwise(name, entry, system.parameters[found[0]].mask)
     known = [*parameters.known, *system.aliases, *states.known]
     raise PlantloopError(
         f"'{system.name}' has no parameter or initial value '{name}'; {near_miss(name, known)}",
         path=name,
         value=name,
+    )
+
+
+ENTRY = re.compile(r"(.+)\[\s*(\d+)\s*,\s*(\d+)\s*\]", re.DOTALL)  # "plant.A[1, 0]"
+
+
+def _counted_otherwise(name: str, entry: re.Match[str], mask: np.ndarray) -> PlantloopError:
+    """The error for an entry of a matrix that is named by its row and column."""
+    row, column = int(entry[2]), int(entry[3])
+    hint = None
+    if mask.ndim == 2 and row < mask.shape[0] and column < mask.shape[1]:
+        hint = f"That entry is '{entry[1]}[{row * mask.shape[1] + column}]'."
+    return PlantloopError(
+        f"'{name}': the components of '{entry[1]}', of shape {mask.shape}, are counted row by row from 0.",
+        path=name,
+        value=name,
+        hint=hint,
     )
 
 

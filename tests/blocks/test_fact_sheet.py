@@ -23,7 +23,7 @@ def test_one_bounded_line_per_entry():
     assert lines[:3] == ["name    d", "file    -", "none    none"]
     assert lines[3].startswith("blocks  1000: block0 = Gain, block1 = Gain, ") and lines[3].endswith(", ...")
     assert lines[4:6] == ["few     2: a, b", "inner   1: s.y = (size 1, rate continuous)"]
-    assert lines[7] == "wide    1: ..."
+    assert lines[7].startswith("wide    1: a = xxx") and lines[7].endswith("x ...")
     assert json.loads(json.dumps(facts)) == facts
 
 
@@ -37,3 +37,10 @@ def test_what_is_offered_while_one_types_is_for_users():
     assert shown(gain) == {"block", "diagram", "name", "ports"}
     assert shown(gain["y"]) == {"diagram", "node", "port"}
     assert shown(Gain(2.0)) == {"define", "k", "picture", "with_fields"}
+
+
+def test_an_entry_that_is_too_long_is_cut_and_not_left_out():
+    """``joints  1: ...`` told nothing."""
+    lines = repr(FactSheet(joints=[{"name": "hinge", "where": "x" * 200}], singular="")).splitlines()
+    assert lines[0].startswith("joints    1: (name hinge, where xxx") and lines[0].endswith(" ...")
+    assert len(lines[0]) <= 112 and lines[1] == "singular  none"

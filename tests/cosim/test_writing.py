@@ -4,8 +4,8 @@ import control
 import numpy as np
 import pytest
 
-from blocks import Block, Constant, Gain, Integrator, Mux, Sine, StateSpace, Sum
-from blocks.errors import WiringError
+from blocks import Block, Constant, Function, Gain, Integrator, Mux, Sine, StateSpace, Sum
+from blocks.errors import PlantloopError, WiringError
 from cosim import Diagram, linearize, simulate
 
 
@@ -450,3 +450,19 @@ def test_wires_drawn_backwards_are_refused_where_they_are_written():
     with pytest.raises(WiringError, match=r"'b\.u' is an input\."):
         d.outport("y", b["u"])
     assert not ends(d)
+
+
+def test_why_the_ports_of_a_function_cannot_be_known():
+    """ "Name one" led to the next error only."""
+    d = Diagram("t")
+    d.add("a", Sine())
+    d.add("f", Function(lambda u: u if u > 0 else 0.0))
+    with pytest.raises(WiringError, match=r"'f' has inputs that cannot be .*with inputs of one component, a "
+                       r"condition on a signal was used as True.*np\.where.*name its port"):  # fmt: skip
+        d.connect("a -> f")
+
+
+@pytest.mark.parametrize("word", ["stop", "end", "time", "duration", "t_end", "T"])
+def test_other_words_for_the_end_of_a_run(word):
+    with pytest.raises(PlantloopError, match=f"no setting '{word}'; did you mean 'until'"):
+        simulate(Sine(), **{word: 1.0})

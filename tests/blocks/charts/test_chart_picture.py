@@ -2,7 +2,9 @@
 
 import itertools
 
+import numpy as np
 import pytest
+from matplotlib.patches import FancyArrowPatch
 
 from blocks import State, StateChart, Transition
 
@@ -66,3 +68,24 @@ def test_a_chart_of_many_states_is_not_drawn_small(many, drawn):
     states = [State(f"s{k}") for k in range(many)]
     found = StateChart(states=states, transitions=[Transition("s0", "s1", "after(1)")]).picture()
     assert (found is not None) is drawn
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_guards_stand_on_their_arrows(count):
+    """They stood as far from them as the states from one another; the curve is a Bezier of second degree."""
+    names = [f"s{k}" for k in range(count)]
+    ways = [Transition(a, b, f"u > {k}") for k, (a, b) in enumerate(itertools.permutations(names, 2))]
+    chart = StateChart(inputs=["u"], states=[State(n) for n in names], transitions=ways)
+    figure = chart.draw()
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    arrows = [p for p in axes.patches if isinstance(p, FancyArrowPatch)]
+    curves = [axes.transData.transform(arrow.get_path().vertices[:3]) for arrow in arrows]
+    texts = [t for t in axes.texts if t.get_text().startswith("[")]
+    assert len(texts) == len(ways) == len(curves)
+    for text in texts:
+        at = axes.transData.transform(text.xy)
+        s = np.linspace(0.0, 1.0, 201)[:, None]
+        offsets = [(1 - s) ** 2 * a + 2 * s * (1 - s) * b + s**2 * c - at for a, b, c in curves]
+        nearest = min(np.hypot(*offset.T).min() for offset in offsets)
+        assert nearest < 8.0  # points of the page, of a picture of 500

@@ -387,3 +387,22 @@ def test_check_fails_for_notes_where_asked(cosim):
     scenario = CHECKABLE.format("")
     assert cosim("check", "ramp.toml", scenario=scenario).exit_code == 0
     assert cosim("check", "--strict", "ramp.toml", scenario=scenario).exit_code == 1
+
+
+def test_lines_of_the_help_are_whole():
+    """Ten of fourteen ended in "..."; what a command is there for stands in the first words."""
+    for words in ([], ["cache"]):
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"}).output
+        assert "..." not in shown.replace("[ARGS]...", "")
+
+
+def test_the_folder_of_a_search_is_that_of_the_help():
+    for command in ("falsify", "optimise"):
+        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+        assert "(results/<name>_search)" in shown
+
+
+def test_a_page_of_a_folder_that_is_not_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(app, ["view", "results", "--out", "x.html"])
+    assert shown.exit_code == 1 and "there is no file or folder 'results'." in shown.output

@@ -5,10 +5,13 @@ import pytest
 from matplotlib import rcParams
 from matplotlib.figure import Figure
 
+from blocks import Gain, Integrator, Sine
 from blocks.errors import PlantloopError
+from cosim import simulate
 from cosim.result.result import Result
 
 # -- looking at it
+from tests.helpers.made import chain
 from tests.helpers.results import awkward, made, pendulum
 
 
@@ -87,3 +90,13 @@ def test_plot_errors_name_the_cure(tmp_path):
         Result("r", [0.0], {f"b{i}.y": [0.0] for i in range(100)}).plot()
     with pytest.raises(PlantloopError, match=r"suffix '.xyz' is unknown. Use .png"):
         pendulum().plot(path=tmp_path / "run.xyz")
+
+
+def test_a_name_with_stars_means_all_that_fit_on_one_pair_of_axes():
+    r = simulate(chain(Sine(), Gain(2.0), Integrator()), 1.0, engine="reference", log_every=0.1)
+    figure = r.plot("b*.y", ["b1.y", "*3.y"])
+    labels = [[line.get_label() for line in axes.lines] for axes in figure.axes]
+    assert [len(group) for group in labels] == [3, 2]
+    assert np.array_equal(figure.axes[0].lines[1].get_ydata(), r["b2.y"][:, 0])
+    with pytest.raises(PlantloopError, match=r"no signal that fits 'q\*\.y'; "):
+        r.plot("q*.y")

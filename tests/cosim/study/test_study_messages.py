@@ -6,10 +6,12 @@ import pickle
 import warnings
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
-from blocks import Block, Integrator, Sine
+from blocks import Block, Constant, Gain, Integrator, Sine
 from blocks.contract.user_lines import warn_user
+from blocks.errors import PlantloopError
 from cosim import Diagram, Study
 from cosim.cli.studies import instant_text
 
@@ -85,3 +87,20 @@ def test_what_all_variants_warn_of_is_said_once_and_not_again_where_a_plan_is_se
         warnings.simplefilter("error")
         sent = pickle.loads(pickle.dumps(study.plan))
         assert sent.prepared(1).system.parameters
+
+
+@pytest.mark.parametrize(("entry", "number"), [("0,1", 1), ("1, 0", 3), ("1,2", 5)])
+def test_an_entry_of_a_matrix_named_by_row_and_column(entry, number):
+    d = Diagram("t")
+    d.add("c", Constant([1.0, 2.0, 3.0]))
+    d.add("g", Gain([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    d.connect("c -> g")
+    asked = {"until": 1.0, "metrics": {"m": "final(g.y[0])"}}
+    with pytest.raises(PlantloopError, match=rf"of shape \(2, 3\), are counted.*'g\.k\[{number}\]'"):
+        Study(d, sweep={f"g.k[{entry}]": [1.0]}, **asked)
+    s = Study(d, sweep={f"g.k[{number}]": [10.0]}, **asked)
+    row = s.case(0).run()["g.y"][-1]
+    old = np.array([14.0, 32.0])
+    row_of, column = divmod(number, 3)
+    old[row_of] += (column + 1) * (10.0 - (3 * row_of + column + 1))
+    assert row.tolist() == old.tolist()
