@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from blocks.elsewhere import SAID_ELSEWHERE
@@ -59,14 +59,24 @@ class KeepsError(BlockError):
     """A function keeps something from call to call that does not belong to one run."""
 
 
+LISTED = 100  # problems that one message lists
+
+
+def listed_problems(problems: Sequence[str], about: str) -> str:
+    """One message of several problems: how many there are, and the first of them."""
+    if len(problems) == 1:
+        return problems[0]
+    rest = len(problems) - LISTED
+    shown = [*problems[:LISTED], f"... and {rest} more."] if rest > 0 else problems
+    return f"{len(problems)} problems in {about}:\n- " + "\n- ".join(shown)
+
+
 class WiringError(PlantloopError):
     """Blocks are connected wrongly; ``problems`` lists every fault found."""
 
     def __init__(self, problems: Iterable[str], **fields: Any) -> None:
         self.problems = list(problems)
-        count = len(self.problems)
-        head = "" if count == 1 else f"{count} problems in the diagram:\n- "
-        super().__init__(head + "\n- ".join(self.problems), **fields)
+        super().__init__(listed_problems(self.problems, "the diagram"), **fields)
 
     def __reduce__(self) -> Any:
         """Pickle by the problems: the message is made of them."""
@@ -107,7 +117,7 @@ def shown(value: object, most: int = 80) -> str:
 
 
 LONGEST = 200  # characters of a name that is compared with others: the time grows with their square
-LOOKED_UP = 100  # problems of one text whose near misses and places in lists are looked for
+LOOKED_UP = LISTED  # problems of one text whose near misses and places in lists are looked for
 
 
 def near_miss(name: object, choices: Iterable[str], found: int = 0) -> str:

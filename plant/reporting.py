@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from blocks.contract.user_lines import warn_user
-from blocks.errors import ModelError
+from blocks.errors import ModelError, listed_problems
 
 
 class PlantWarning(UserWarning):
@@ -32,9 +32,7 @@ class ModelProblems(ModelError):
     def __init__(self, problems: Iterable[str], about: str = "the model", path: str | None = None) -> None:
         self.problems = list(problems)
         self.about = about
-        count = len(self.problems)
-        head = "" if count == 1 else f"{count} problems in {about}:\n- "
-        super().__init__(head + "\n- ".join(self.problems), path=path or about)
+        super().__init__(listed_problems(self.problems, about), path=path or about)
 
     def __reduce__(self) -> tuple[type[ModelProblems], tuple[list[str], str, str | None]]:
         # Exceptions are pickled by their message; this one is made from its problems.

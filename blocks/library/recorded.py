@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from blocks.arguments import real_numbers
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.errors import shown
-from blocks.files import read_whole
 from blocks.functions import pick
 from blocks.library.lookup import spline_coefficients
+from blocks.table_file import SUFFIXES, read_table
 
 __all__ = ["FromData"]
 
@@ -102,13 +101,10 @@ class FromData(Block):
         return times, values.reshape(-1, 1) if values.ndim == 1 else values
 
     def _file(self, path: Path) -> Any:
-        import pandas as pd  # slow to import
-
-        readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".pq": pd.read_parquet}
-        if path.suffix.lower() not in readers:
+        if path.suffix.lower() not in SUFFIXES:
             raise checks.fault(self, "data", f"is the path {path}", "a .csv or .parquet file")
         try:
-            frame = readers[path.suffix.lower()](io.BytesIO(read_whole(path)))
+            frame = read_table(path)
         except OSError as error:
             raise checks.fault(
                 self, "data", f"is {path}: {error.strerror}", "a file that can be read"

@@ -25,7 +25,16 @@ from typing import Any
 from blocks.arguments import is_number
 from blocks.contract.rate import instant, rational
 from blocks.contract.units import units_of
-from blocks.errors import LOOKED_UP, BlockError, PlantloopError, ScenarioError, near_miss, shown
+from blocks.errors import (
+    LISTED,
+    LOOKED_UP,
+    BlockError,
+    PlantloopError,
+    ScenarioError,
+    listed_problems,
+    near_miss,
+    shown,
+)
 from cosim.scenario.source import Keys, ScenarioFile
 
 Check = Callable[[Any, "FilePlace"], Any]  # Any: a TOML value going in, a field's value coming out
@@ -78,10 +87,14 @@ class FilePlace:
             raise self.error()
 
     def error(self) -> ScenarioError:
-        """All problems as one error, in the order of the file; its ``value`` lists them."""
-        texts = [text for _, text in sorted(self.problems, key=lambda problem: problem[0])]
-        head = "" if len(texts) == 1 else f"{len(texts)} problems in {self.source.path.name}:\n- "
-        return ScenarioError(head + "\n- ".join(texts), path=str(self.source.path), value=texts)
+        """All problems as one error; its ``value`` lists them.
+
+        Those that are shown are in the order of the file; of those found after them lines are not looked up.
+        """
+        parts = self.problems[:LISTED], self.problems[LISTED:]
+        texts = [text for part in parts for _, text in sorted(part, key=lambda problem: problem[0])]
+        about = self.source.path.name
+        return ScenarioError(listed_problems(texts, about), path=str(self.source.path), value=texts)
 
 
 def as_toml(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 
 from blocks.arguments import is_whole
 from blocks.errors import PlantloopError, near_miss
+from blocks.table_file import SUFFIXES, read_table
 from cosim.run.memory import check_memory
 from cosim.study.sample_draws import drawn
 from cosim.study.study_schema import Axis, SamplingTable, StudyTables
@@ -188,18 +190,17 @@ def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarra
     """
     import pandas as pd
 
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-    if path.suffix.lower() not in readers:
+    if path.suffix.lower() not in SUFFIXES:
         raise PlantloopError(f"'{path.name}' is no file of cases: expected .csv or .parquet.", path=given)
     try:
-        frame = readers[path.suffix.lower()](path)
+        frame = read_table(path)
         named = pd.read_csv(path, header=None, nrows=1) if path.suffix.lower() == ".csv" else frame
     except Exception as error:  # pandas and pyarrow raise many kinds
         raise PlantloopError(
             f"cannot read the cases in '{path.name}': {str(error).strip()}.", path=given
         ) from error
     columns = [str(name).strip() for name in (named.iloc[0] if named is not frame else frame.columns)]
-    if twice := [name for name in columns if columns.count(name) > 1]:
+    if twice := [name for name, count in Counter(columns).items() if count > 1]:
         raise PlantloopError(f"'{path.name}' has a column '{twice[0]}' twice; keep one.", path=given)
     frame.columns = columns
     if not len(frame):
