@@ -67,7 +67,7 @@ def listed_problems(problems: Sequence[str], about: str) -> str:
     if len(problems) == 1:
         return problems[0]
     rest = len(problems) - LISTED
-    shown = [*problems[:LISTED], f"... and {rest} more."] if rest > 0 else problems
+    shown = [*problems[:LISTED], f"... and {rest} more."] if rest > 1 else problems
     return f"{len(problems)} problems in {about}:\n- " + "\n- ".join(shown)
 
 
