@@ -93,6 +93,8 @@ class Player:
                 if self.playing and self._wait() == 0.0:
                     self._play()
                 continue
+            if not answer.set_running_or_notify_cancel():
+                continue  # whoever sent it has left
             try:
                 answer.set_result(self._done(message))
             except PlantloopError as error:

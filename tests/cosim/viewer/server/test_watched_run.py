@@ -1,6 +1,7 @@
 """A watched run: what was done to it is done again bit for bit, on both engines, forwards and back."""
 
 import shutil
+import threading
 import time
 
 import numpy as np
@@ -254,3 +255,24 @@ def test_a_replay_is_checked_as_the_rest_of_a_scenario(pendulum):
     pendulum.write_text(text.replace("every = 0.01", "every = -1"))
     with pytest.raises(PlantloopError, match="more than 0"):
         load_scenario(pendulum)
+
+
+def test_who_leaves_before_an_answer_does_not_end_the_run():
+    """Commands of pages that have gone while they waited are not carried out, and those of others are."""
+    d = Diagram("d")
+    d.add("g", Gain(2.0))
+    d.add("c", Constant(1.0))
+    d.connect("c.y -> g.u")
+    with view_diagram(d, until=1.0, every="0.1", show=False) as live:
+        held, release = threading.Event(), threading.Event()
+        leave = live.player.listen(lambda: (held.set(), release.wait(10.0)))
+        first = live.player.do({"do": "step"})
+        assert held.wait(10.0)
+        gone = live.player.do({"do": "set", "name": "g.k", "value": 5.0})
+        assert gone.cancel()
+        leave()
+        release.set()
+        first.result(10.0)
+        live.player.do({"do": "step"}).result(10.0)
+        assert live.player.table[live.player.rows - 1, 0] == pytest.approx(0.2)
+        assert live.player.state["changes"] == 0
