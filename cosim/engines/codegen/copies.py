@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,8 @@ RUN = 16  # copies whose places go up by the same steps, to make a loop of their
 
 KeyOperand = tuple[str, int | str]
 Key = tuple[tuple[Any, ...], ...]
-"""Operations of a shape, each its name and its operands, last the arrays the result goes to.
+"""Operations of a shape, each its name and its operands, last the results that are kept, each the number of
+its operation and an array it goes to.
 
 An operand is a pair: (OWN, 3), the result of operation 3; ("x", 0), what column 0 of the table points to in
 x; (CONSTANT, "0x1.0p+0"), a number, exactly; or (NUMBER, 0), column 0 of the table of numbers.
@@ -37,12 +38,17 @@ OWN, CONSTANT, NUMBER = "own", "constant", "number"
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One copy of a shape: the values it reads, in the order of the table's columns, and the one it gives."""
+    """One copy of a shape: the values it reads, in the order of the table's columns, and those it gives."""
 
     operations: list[Operation]
     reads: tuple[int, ...]
-    result: int
+    results: tuple[int, ...]
     key: Key
+
+    def kept(self) -> list[tuple[int, str]]:
+        """Every result with an array it goes to."""
+        by_operation = dict(zip(dict.fromkeys(k for k, _ in self.key[-1]), self.results, strict=True))
+        return [(by_operation[k], array) for k, array in self.key[-1]]
 
     @property
     def numbers(self) -> list[float]:
@@ -58,6 +64,11 @@ class Group:
 
     key: Key
     copies: list[Copy]
+
+    def kept_in(self, array: str) -> Iterator[int]:
+        """Results that go to an array: the first one of all copies, the second one..."""
+        kept = [(v for v, to in c.kept() if to == array) for c in self.copies]
+        return (v for column in zip(*kept, strict=True) for v in column)
 
     @property
     def numbered(self) -> bool:
@@ -96,7 +107,7 @@ class SharedShapes:
 
     def parts(self, body: FunctionBody) -> list[Part]:
         """A body as stretches of plain code and groups of copies, each after what it needs."""
-        shared = {c.result: c for c in self._copies.get(id(body), ()) if c.key in self._shape}
+        shared = {c.results[0]: c for c in self._copies.get(id(body), ()) if c.key in self._shape}
         saved = sum(len(c.operations) for c in shared.values())
         if len(body.operations) <= FEW or saved < WORTH * len(body.operations):
             return [body.operations] if body.operations else []
@@ -115,8 +126,8 @@ def even_runs(rows: list[Row]) -> list[list[Row]]:
     by_first = _runs(sorted(rows, key=lambda row: row[0]))
     by_last = _runs(sorted(rows, key=lambda row: row[0][::-1]))
     long = max(by_first, by_last, key=lambda runs: sum(map(len, runs)))
-    taken = {c.result for run in long for _, c in run}
-    rest = [row for row in rows if row[1].result not in taken]
+    taken = {c.results for run in long for _, c in run}
+    rest = [row for row in rows if row[1].results not in taken]
     return [*long, rest] if rest else long
 
 
@@ -159,21 +170,22 @@ def _copies(body: FunctionBody) -> list[Copy]:
     found = []
     for value, cone in _cones(body).items():
         if len(cone) <= LONGEST:
-            to = tuple(a for a, used in ((OUT, value in body.outputs), (SCRATCH, value in read)) if used)
+            to = ((OUT, value in body.outputs), (SCRATCH, value in read))
             key, reads = _canonical(value, cone, body.source)
-            found.append(Copy(cone, reads, value, (*key, to)))
+            kept = tuple((len(key) - 1, array) for array, used in to if used)
+            found.append(Copy(cone, reads, (value,), (*key, kept)))
     return found
 
 
 def _any_number(key: Key) -> Key:
     """The shape of a key with constants that a table gives."""
     columns = itertools.count()
-    *operations, to = key
+    *operations, kept = key
     wide = [
         (name, *[(NUMBER, next(columns)) if v[0] == CONSTANT else v for v in operands])
         for name, *operands in operations
     ]
-    return (*wide, to)
+    return (*wide, kept)
 
 
 def _canonical(

@@ -23,7 +23,7 @@ from cosim.engines.codegen.plan import (
 )
 
 WORTH = 4  # copies, to make a loop of its own
-SHORT = 40  # operations of a shape that is written into loops
+SHORT = 80  # operations of a shape that is written into loops
 
 
 def shape_name(shape: Shape) -> str:

@@ -13,11 +13,11 @@ from cosim.engines.codegen.callee_c import callee
 from cosim.engines.codegen.copies_c import SHORT, in_place, shape, tabled
 from cosim.engines.codegen.host_functions import host_functions
 from cosim.engines.codegen.number_tables import NumberTables
-from cosim.engines.codegen.parts_c import pairs, parts, ranges
+from cosim.engines.codegen.parts_c import by_place, parts, table
 from cosim.engines.codegen.plan import FunctionPlan, Plain, Plan, Shared
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.steps_c import step
-from cosim.engines.codegen.system_functions import crossing_places, whole
+from cosim.engines.codegen.system_functions import CROSSINGS, crossing_places, whole
 from cosim.engines.methods.corners import corners_of
 from cosim.engines.methods.tableau import TABLEAUS, Tableau
 from cosim.system import System
@@ -62,9 +62,8 @@ def generate(
     """
     names, function = whole(system)
     host = host_functions([function] if system.calls else [])
-    places = crossing_places(system)
     share = len(system.signals) >= BLOCKS
-    plan, called = planned(function, names, host, share, places, tables)
+    plan, called = planned(function, names, host, share, [*CROSSINGS], tables)
     derivative = plan.functions["derivative"]
     inlined = derivative.cost <= INLINE and not derivative.shapes
     main = _main(system, plan, inlined, methods)
@@ -194,11 +193,12 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
     lines = [_calls(f, f.name == "derivative" and inlined) for f in functions]
     if len(system.w0):
         lines.append(WITH_W)
-    crossings = [plan.functions[name] for name in crossing_places(system)]
+    crossings = [plan.functions[name] for name in CROSSINGS]
+    place_of = places_of_crossings(system, plan)
+    held = len(set(plan.arranged["held_crossings"]))  # places of those that depend on what is held only
     lines.append(_calls(FunctionPlan("crossings", [p for f in crossings for p in f.pieces], 0), False))
-    lines.append(parts("crossings", crossings))
-    moving = ranges(crossing_places(system)["moving_crossings"])
-    lines.append(pairs("moving", moving))
+    lines.append(parts("crossings", crossings, place_of))
+    lines += [table(name, numbers) for name, numbers in by_place(place_of).items()]
     lines += [parts(name, [plan.functions[name]]) for name in ("crossing_rates", "resets")]
     segments = [f"segment{k}" for k in range(len(system.schedule))]
     signals = [piece.name for piece in plan.functions["signals"].pieces]
@@ -217,13 +217,24 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
         "static const pl_model model = {\n"
         f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
         f"    prepare, {alone}, steps, accepted, &crossings_parts, moving_crossings,\n"
-        f"    {len(moving)}, moving, &crossing_rates_parts, &resets_parts,\n"
+        f"    {held}, {len(set(place_of))}, place_of, event_start, event_at,\n"
+        "    &crossing_rates_parts, &resets_parts,\n"
         f"    invariants, correction, residual, starting, delayed, seconds, segments, signals,\n"
         f"    {len(segments)}, {len(signals)}, unit_inputs, {corners_of(system).numel()}, corners,\n"
         "};\n\n"
         "const pl_model *pl_get_model(void) { return &model; }\n"
     )
     return "\n".join(lines)
+
+
+def places_of_crossings(system: System, plan: Plan) -> list[int]:
+    """Of every event the place of its crossing among those the code gives."""
+    found = {
+        event: place
+        for name, events in crossing_places(system).items()
+        for event, place in zip(events, plan.arranged[name], strict=True)
+    }
+    return [found[k] for k in range(len(system.events))]
 
 
 def _step(method: Tableau, nx: int, alone: str) -> str:

@@ -9,7 +9,7 @@ in the names of operations in graph.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 OUT = "out"
@@ -184,7 +184,8 @@ class Plan:
     """Functions that share constants, scratch and callees.
 
     prepare : computes the constants from p; constants, doubles, integers : how many constants there are, and
-    how much scratch all functions need
+    how much scratch all functions need; arranged : of functions by name the place of each result, where the
+    plan chose it
     """
 
     functions: dict[str, FunctionPlan]
@@ -193,6 +194,7 @@ class Plan:
     constants: int
     doubles: int
     integers: int
+    arranged: Mapping[str, list[int]] = field(default_factory=dict)
 
     @property
     def every(self) -> list[FunctionPlan]:

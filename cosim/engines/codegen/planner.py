@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import casadi as ca
 
 from cosim.engines.codegen import copies, plan, stretches
+from cosim.engines.codegen.fused import fused
 from cosim.engines.codegen.graph import ARGUMENTS, Graph, GraphConstant, GraphInput, Operation, Output
 from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.plan import (
@@ -42,7 +43,7 @@ def planned(
     names: Sequence[str],
     host: Sequence[ca.Function] = (),
     share: bool = True,
-    places: Mapping[str, Sequence[int]] | None = None,
+    arranged: Sequence[str] = (),
     tables: NumberTables | None = None,
 ) -> tuple[Plan, list[ca.Function]]:
     """The plan of a function (t, x, h, w, p) with dense columns as outputs, each a function of its name.
@@ -53,7 +54,8 @@ def planned(
     ----------
     host : functions that the host evaluates, by number
     share : look for copies; tables of places are slower than code and pay where they save compiling
-    places : of functions by name, where each number they give is stored; by default in order
+    arranged : names of functions whose results are stored behind each other, equal ones once, in an order
+        that suits the code; of others in order
     tables : what is called takes these as arguments, and is returned so; by default they are in the code
 
     Returns
@@ -65,7 +67,7 @@ def planned(
     graph = Graph(function, callees.number)
     fixed = graph.fixed()
     outputs = [
-        graph.made(_stored(stores, (places or {}).get(name)), fixed)
+        graph.made(_once(stores) if name in arranged else stores, fixed)
         for name, stores in zip(names, graph.outputs, strict=False)
     ]
     seams = {v for stores in graph.outputs for _, v in stores}
@@ -83,19 +85,25 @@ def planned(
         for name, body, stores in zip([*names, PREPARE], bodies, outputs, strict=True)
     ]
     shared = copies.SharedShapes([m.body for m in makers] if sharing else ())
-    parts: list[list[_Part]] = [list(shared.parts(m.body)) for m in makers]
+    parts: list[list[_Part]] = [list(m.fused(shared.parts(m.body))) for m in makers]
     if len(graph.operations) > LONG:
         parts = _with_stretches(makers, parts)
     constants.update((v, place) for place, v in enumerate(_side_by_side(parts, constants)))
     makers[-1].stores = dict(zip((v for _, v in made), constants.values(), strict=True))
-    for m, part in zip(makers, parts, strict=True):
+    behind = 0
+    arrangement: dict[str, list[int]] = {}
+    for m, part, stores in zip(makers, parts, [*graph.outputs[: len(names)], []], strict=True):
+        if m.name in arranged:
+            arrangement[m.name] = m.arrange(part, stores, behind)
+            behind += len(m.stores)
         m.cut(part)
     repeated = stretches.shapes_of((s for m in makers for s in m.repeating()), OUT, SCRATCH)
     shapes: dict[copies.Key, plan.Shape] = {}
     found = {m.name: m.function(shapes, repeated) for m in makers}
     prepare = found.pop(PREPARE)
     doubles, integers = (max(sizes) for sizes in zip(*(m.scratch for m in makers), strict=True))
-    return Plan(found, prepare, known, len(constants), doubles, integers), callees.functions
+    plan_of_all = Plan(found, prepare, known, len(constants), doubles, integers, arrangement)
+    return plan_of_all, callees.functions
 
 
 def _side_by_side(parts: Sequence[Sequence[_Part]], constants: Collection[int]) -> list[int]:
@@ -106,9 +114,9 @@ def _side_by_side(parts: Sequence[Sequence[_Part]], constants: Collection[int]) 
     return [*(found | dict.fromkeys(constants))]
 
 
-def _stored(stores: list[Output], places: Sequence[int] | None) -> list[Output]:
-    """Results of a function, at the places where they are needed."""
-    return stores if places is None else [(places[k], v) for k, v in stores]
+def _once(stores: list[Output]) -> list[Output]:
+    """Results of a function, of equal ones the first."""
+    return [(k, v) for v, k in reversed({v: k for k, v in reversed(stores)}.items())]
 
 
 class _Callees:
@@ -250,8 +258,32 @@ class _Planner:
         self.room = 0  # places in scratch
         self.scratch = (0, 0)  # doubles and integers
 
+    def fused(self, parts: list[copies.Part]) -> list[copies.Part]:
+        """The parts, those of one block in one loop where that can be."""
+
+        def place(v: int) -> tuple[str, int] | None:
+            leaf = self.graph.leaves.get(v)
+            if v in self.constants or not isinstance(leaf, GraphInput):
+                return None
+            return ARGUMENTS[leaf.argument], leaf.index
+
+        return parts if self.once or len(parts) < 2 else fused(parts, self.stores, place)
+
+    def arrange(self, parts: Sequence[_Part], results: Sequence[Output], first: int) -> list[int]:
+        """Store results in the order in which copies make them, from place `first` on.
+
+        results : of the function, numbered in order; returns the place of each
+        """
+        groups = (part for part in parts if isinstance(part, copies.Group))
+        order = dict.fromkeys(v for group in groups for v in group.kept_in(OUT)) | dict.fromkeys(self.stores)
+        kept = {self.stores[v]: place for place, v in enumerate(order, first)}  # by the number of a result
+        self.stores.update(zip(order, range(first, first + len(order)), strict=True))
+        numbers = {v: k for k, v in reversed(results)}
+        return [kept[numbers[v]] for _, v in sorted(results)]
+
     def cut(self, parts: list[_Part]) -> None:
         """Find cuts, and places for values that are read behind one."""
+        self._groups = [part for part in parts if isinstance(part, copies.Group)]
         self.cuts = _cuts(parts, len(self.body.operations) if self.once else ROWS)
         for k, cut in enumerate(self.cuts):
             self.made.update(dict.fromkeys(_results(cut), k))
@@ -309,13 +341,15 @@ class _Planner:
         ends: dict[int, list[int]] = defaultdict(list)
         for v, k in last.items():
             ends[k].append(v)
+        side_by_side = (v for group in self._groups for v in group.kept_in(SCRATCH))
+        self.crossing.update((v, place) for place, v in enumerate(side_by_side))
+        count = len(self.crossing)
         free: list[int] = []
-        count = 0
         for k, cut in enumerate(cuts):
             for v in _results(cut):
-                if v not in last:
+                if v not in last or v in self.crossing:
                     continue
-                if free and not isinstance(cut, tuple):
+                if free:
                     self.crossing[v] = free.pop()
                 else:
                     self.crossing[v] = count
@@ -395,11 +429,10 @@ class _Planner:
         """Places a copy reads from and writes to."""
         piece.needs.update(self.made[v] for v in c.reads if v in self.made and self.made[v] != k)
         row = [self._place(v) for v in c.reads]
-        if c.result in self.stores:
-            row.append(self.stores[c.result])
-            piece.outputs.add(self.stores[c.result])
-        if c.result in self.crossing:
-            row.append(self.crossing[c.result])
+        for v, array in c.kept():
+            row.append(self.stores[v] if array == OUT else self.crossing[v])
+            if array == OUT:
+                piece.outputs.add(self.stores[v])
         return row
 
     def _repeat(self, stretch: stretches.Stretch, common: stretches.StretchShape, piece: plan.Shared) -> None:
@@ -419,7 +452,7 @@ class _Planner:
 
 def _shape(number: int, key: copies.Key) -> plan.Shape:
     """A key as a plan writes it."""
-    *operations, stores = key
+    *operations, kept = key
 
     def operand(kind: str, value: int | str) -> plan.ShapeOperand:
         if kind == copies.CONSTANT:
@@ -429,13 +462,13 @@ def _shape(number: int, key: copies.Key) -> plan.Shape:
         return plan.NumberColumn(int(value)) if kind == copies.NUMBER else plan.PlaceColumn(kind, int(value))
 
     steps = tuple((name, tuple(operand(*v) for v in operands)) for name, *operands in operations)
-    return plan.Shape(number, steps, tuple((len(steps) - 1, array) for array in stores))
+    return plan.Shape(number, steps, kept)
 
 
 def _results(cut: Cut) -> list[int]:
     """Values that others can see."""
     if isinstance(cut, tuple):
-        return [c.result for group in cut for c in group.copies]
+        return [v for group in cut for c in group.copies for v in c.results]
     operations = cut.operations if isinstance(cut, stretches.Stretch) else cut
     return [v for o in operations for v in o.results]
 

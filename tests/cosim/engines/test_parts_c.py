@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from cosim.engines.codegen.parts_c import pairs, parts, ranges
+from cosim.engines.codegen.parts_c import by_place, parts
 from cosim.engines.codegen.plan import FunctionPlan, Plain
 
 
@@ -44,7 +44,13 @@ def test_one_piece_needs_no_tables():
     assert "f_parts = {f, 1," in text
 
 
-def test_numbers_become_stretches_without_a_gap():
-    assert ranges([0, 1, 4, 6, 7, 8]) == [(0, 2), (4, 5), (6, 9)]
-    assert ranges([]) == []
-    assert table(pairs("moving", [(0, 2), (4, 5)]), "moving") == ["0", "2", "4", "5"]
+def test_numbers_that_share_a_place_share_its_piece():
+    """Three events, the first and the last of one crossing."""
+    one, two = function("one", ((), {0})), function("two", ((), {1}))
+    assert table(parts("g", [one, two], [1, 0, 1]), "g_piece_of") == ["1", "0", "1"]
+
+
+def test_events_by_the_places_of_their_crossings():
+    found = by_place([2, 0, 2, 1, 0])
+    assert found == {"place_of": [2, 0, 2, 1, 0], "event_start": [0, 2, 3, 5], "event_at": [1, 4, 3, 0, 2]}
+    assert by_place([]) == {"place_of": [], "event_start": [0], "event_at": []}

@@ -161,7 +161,7 @@ def test_parameters_of_copies_lie_side_by_side(monkeypatch):
 
 
 def copy(k):
-    return copies.Copy([], (), k, ())
+    return copies.Copy([], (), (k,), ())
 
 
 def test_copies_in_turn_are_runs():
@@ -174,8 +174,8 @@ def test_copies_in_turn_are_runs():
     assert sorted(len(run) for run in runs) == [20, 20, 40]
     for run in runs:
         assert len({tuple(np.subtract(b[0], a[0])) for a, b in pairwise(run)}) == 1
-    assert [c.result for _, c in rest] == [*range(100, 107)]
-    assert sorted(c.result for part in (*runs, rest) for _, c in part) == sorted(c.result for _, c in rows)
+    assert [c.results for _, c in rest] == [(k,) for k in range(100, 107)]
+    assert sorted(c.results for part in (*runs, rest) for _, c in part) == sorted(c.results for _, c in rows)
 
 
 def test_copies_that_end_in_turn_are_runs():

@@ -7,19 +7,13 @@
 #include "step.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-    const int32_t *ends; /* numbers from ends[2 k] to before ends[2 k + 1] */
-    int n;
-} stretches;
+/* The first place that is evaluated: those before it are what they were where they were looked at last. */
+static int first_looked_at(const pl_run *r) { return r->held_known ? r->model->n_held_places : 0; }
 
-/* The crossings that are evaluated: those that may differ from where they were looked at last. */
-static stretches looked_at(const pl_run *r)
-{
-    if (r->held_known) return (stretches){r->model->moving, r->model->n_moving};
-    return (stretches){r->every_crossing, 1};
-}
+double pl_crossing(const pl_run *r, int i) { return r->g[r->model->place_of[i]]; }
 
 static void evaluate(pl_run *r, double t, const double *x)
 {
@@ -34,51 +28,87 @@ static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v
 
 int pl_on_threshold(const pl_run *r, int i)
 {
-    return fabs(r->g[i]) <= fmax(r->system->threshold[i], r->missed[i]);
+    return fabs(pl_crossing(r, i)) <= fmax(r->system->threshold[i], r->missed[i]);
 }
 
-/* Is a number beyond its threshold, on the side that is stored? With `unusual`, some were missed or begin anew. */
-#define BEYOND(i) \
-    ((g[i] * stored[i] > threshold[i]) & (!unusual | ((g[i] * stored[i] > missed[i]) & (fabs(stored[i]) <= 1.0))))
-
-enum { ROW = 64 }; /* numbers compared, several at once, before any is looked at by itself */
-
-/* The numbers from `first` to before `last` that are not beyond go behind the n in `loud`; how many are there then. */
-PL_INLINE int loud_ones(
-    const double *restrict g, const double *restrict stored, const double *restrict threshold,
-    const double *restrict missed, int first, int last, int unusual, int32_t *restrict loud, int n)
+/* The side and the limit of a place: what is beyond the thresholds of all its events, on the sides that are stored. */
+static void settle_place(pl_run *r, int place)
 {
+    const int32_t *events = r->model->event_at;
+    const int first = r->model->event_start[place], last = r->model->event_start[place + 1];
+    double side = r->context->signs[events[first]], limit = 0.0;
+
+    for (int k = first; k < last; k++) {
+        const int32_t i = events[k];
+        if (r->context->signs[i] != side || fabs(side) != 1.0) side = 0.0;
+        limit = fmax(limit, fmax(r->system->threshold[i], r->missed[i]));
+    }
+    r->side[place] = side;
+    r->limit[place] = limit;
+}
+
+void pl_settle_side(pl_run *r, int i) { settle_place(r, r->model->place_of[i]); }
+
+void pl_set_sign(pl_run *r, int i, double now)
+{
+    if (r->context->signs[i] == now) return;
+    r->context->signs[i] = now;
+    pl_settle_side(r, i);
+}
+
+static void settle_sides(pl_run *r)
+{
+    if (r->sides_known) return;
+    for (int place = 0; place < r->model->n_places; place++) settle_place(r, place);
+    r->sides_known = 1;
+}
+
+enum { ROW = 64 }; /* places compared, several at once, before any is looked at by itself */
+
+/* The places from `first` to before `last` of which an event is not beyond its threshold, in order; how many. */
+PL_WIDE static int loud_places(
+    const double *restrict g, const double *restrict side, const double *restrict limit, int first, int last,
+    int32_t *restrict loud)
+{
+    int n = 0;
+
     for (int begin = first; begin < last; begin += ROW) {
         const int end = last - begin < ROW ? last : begin + ROW;
         int64_t any = 0; /* as wide as what is compared */
-        for (int i = begin; i < end; i++) any |= BEYOND(i) ? 0 : 1;
-        for (int i = begin; any && i < end; i++)
-            if (!BEYOND(i)) loud[n++] = i;
+        for (int k = begin; k < end; k++) any |= g[k] * side[k] > limit[k] ? 0 : 1;
+        for (int k = begin; any && k < end; k++)
+            if (!(g[k] * side[k] > limit[k])) loud[n++] = k;
     }
     return n;
 }
 
-PL_WIDE static int add_loud(const pl_run *r, int first, int last, int n)
+static int in_order(const void *a, const void *b)
 {
-    return loud_ones(r->g, r->context->signs, r->system->threshold, r->missed, first, last, 0, r->loud, n);
+    const int32_t first = *(const int32_t *)a, last = *(const int32_t *)b;
+    return (first > last) - (first < last);
 }
 
-PL_WIDE static int add_loud_unusual(const pl_run *r, int first, int last, int n)
+/* Is the crossing of an event beyond its threshold, on the side that is stored? */
+static int is_beyond(const pl_run *r, int i)
 {
-    return loud_ones(r->g, r->context->signs, r->system->threshold, r->missed, first, last, 1, r->loud, n);
+    const double stored = r->context->signs[i], g = pl_crossing(r, i) * stored;
+    return g > r->system->threshold[i] && g > r->missed[i] && fabs(stored) <= 1.0;
 }
 
 /* Those that were looked at and are not beyond their thresholds on the sides that are stored, in order. */
 static void find_loud(pl_run *r)
 {
-    const stretches looked = looked_at(r);
-    const int unusual = r->any_missed | r->any_anew;
+    const pl_model *m = r->model;
     int n = 0;
 
-    for (int k = 0; k < looked.n; k++) {
-        const int first = looked.ends[2 * k], last = looked.ends[2 * k + 1];
-        n = unusual ? add_loud_unusual(r, first, last, n) : add_loud(r, first, last, n);
+    settle_sides(r);
+    const int places = loud_places(r->g, r->side, r->limit, first_looked_at(r), m->n_places, r->special);
+    for (int k = 0; k < places; k++) {
+        const int place = r->special[k];
+        for (int j = m->event_start[place]; j < m->event_start[place + 1]; j++)
+            if (!is_beyond(r, m->event_at[j])) r->loud[n++] = m->event_at[j];
     }
+    if (n > 1) qsort(r->loud, (size_t)n, sizeof *r->loud, in_order);
     r->n_loud = n;
 }
 
@@ -89,9 +119,9 @@ static int signs_by_value(pl_run *r)
 
     for (int k = 0; k < r->n_loud; k++) {
         const int32_t i = r->loud[k];
-        const double missed = r->missed[i], threshold = r->system->threshold[i];
-        r->new_signs[i] = r->g[i] > 0. ? 1. : -1.;
-        if (!(fabs(r->g[i]) > (missed > threshold ? missed : threshold))) r->special[n++] = i;
+        const double missed = r->missed[i], threshold = r->system->threshold[i], g = pl_crossing(r, i);
+        r->new_signs[i] = g > 0. ? 1. : -1.;
+        if (!(fabs(g) > (missed > threshold ? missed : threshold))) r->special[n++] = i;
     }
     return n;
 }
@@ -105,7 +135,7 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
     pl_evaluate_some(r, r->model->crossing_rates, r->special, n, r->g_rates);
     for (int k = 0; k < n; k++) {
         const int32_t i = r->special[k];
-        const double now = sign(pl_on_threshold(r, i) ? r->g_rates[i] : r->g[i]);
+        const double now = sign(pl_on_threshold(r, i) ? r->g_rates[i] : pl_crossing(r, i));
         r->new_signs[i] = now == 0. ? r->system->rest[i] : now;
         if (!isnan(now)) continue;
         r->index = i;
@@ -122,20 +152,26 @@ static double sign_now(const pl_run *r, int i)
     return r->context->signs[i];
 }
 
-PL_WIDE static void note_sizes(const double *restrict g, double *restrict farthest, int first, int last)
+PL_WIDE static void note_sizes(const double *restrict g, double *restrict reached, int first, int last)
 {
-    for (int i = first; i < last; i++) {
-        const double size = fabs(g[i]);
-        farthest[i] = size > farthest[i] ? size : farthest[i];
+    for (int k = first; k < last; k++) {
+        const double size = fabs(g[k]);
+        reached[k] = size > reached[k] ? size : reached[k];
     }
 }
 
-void pl_note_farthest(pl_run *r)
-{
-    const stretches looked = looked_at(r);
+void pl_note_farthest(pl_run *r) { note_sizes(r->g, r->reached, first_looked_at(r), r->model->n_places); }
 
-    for (int k = 0; k < looked.n; k++)
-        note_sizes(r->g, r->farthest, looked.ends[2 * k], looked.ends[2 * k + 1]);
+double pl_farthest(const pl_run *r, int i) { return fmax(r->farthest[i], r->reached[r->model->place_of[i]]); }
+
+void pl_forget_farthest(pl_run *r, int i)
+{
+    const pl_model *m = r->model;
+    const int place = m->place_of[i];
+
+    for (int k = m->event_start[place]; k < m->event_start[place + 1]; k++)
+        r->farthest[m->event_at[k]] = pl_farthest(r, m->event_at[k]);
+    r->reached[place] = r->farthest[i] = 0.0;
 }
 
 /* A crossing inside the step, above zero where it has crossed to `side`. */
@@ -144,7 +180,7 @@ static double beyond(pl_run *r, int32_t i, double side, double t)
     pl_interpolate(r, t, r->scratch);
     pl_set_arguments(r, t, r->model->nx ? r->scratch : r->context->x);
     pl_evaluate_some(r, r->model->crossings, &i, 1, r->g);
-    return r->g[i] * side;
+    return pl_crossing(r, i) * side;
 }
 
 static const double *state_at(pl_run *r, double t)
@@ -264,7 +300,7 @@ static int near_zero(const double *known, int n, int i, int quarter)
 /* Does the quartic of any crossing pass zero within a quarter at whose ends it has one sign? */
 static int there_and_back(pl_run *r, const double *known, int quarter)
 {
-    const int n = r->system->n_events;
+    const int n = r->model->n_places;
     int any = 0;
 
     for (int i = 0; i < n && !any; i++) any = near_zero(known, n, i, quarter);
@@ -282,7 +318,7 @@ static int there_and_back(pl_run *r, const double *known, int quarter)
 /* Does a quartic through five points of a piece follow every crossing, and show where each changes its sign? */
 static int resolved(pl_run *r, double t0, double t1)
 {
-    const int n = r->system->n_events;
+    const int n = r->model->n_places;
     double *known = r->out + n;
 
     for (int j = 0; j < PL_POINTS; j++) {
@@ -332,7 +368,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             return PL_DONE;
         }
         pl_note_farthest(r);
-        for (int k = 0; k < r->n_loud; k++) c->signs[r->loud[k]] = r->new_signs[r->loud[k]];
+        for (int k = 0; k < r->n_loud; k++) pl_set_sign(r, r->loud[k], r->new_signs[r->loud[k]]);
         r->held_known = 1;
         low = high;
     }

@@ -6,14 +6,22 @@
 
 #include "plantloop.h"
 
+/* The crossing of an event where it was last looked at. */
+double pl_crossing(const pl_run *r, int i);
+/* Store the sign of a crossing. */
+void pl_set_sign(pl_run *r, int i, double now);
+/* How far off zero a crossing is by rounding has changed: what is compared has to follow. */
+void pl_settle_side(pl_run *r, int i);
 /* Crossings into r->g, but for those that are known to be what they were. Those that are not beyond their thresholds
    on the sides that are stored are the r->n_loud in r->loud, their signs in r->new_signs: by their values, on the
    threshold by where they move (r->g_rates), at rest there as each says. PL_NO_SIGN where one (r->index) has none. */
 int pl_evaluate_crossings(pl_run *r, double t, const double *x);
 /* Does where it moves decide the sign of a crossing, whose value is in r->g? */
 int pl_on_threshold(const pl_run *r, int i);
-/* Keep the largest |g| of each crossing, of those just looked at. */
+/* Keep the largest |g| of each crossing, of those just looked at; what it is since it fired last; it fires now. */
 void pl_note_farthest(pl_run *r);
+double pl_farthest(const pl_run *r, int i);
+void pl_forget_farthest(pl_run *r, int i);
 /* Cut the step at the first crossing in it, which goes to r->located. */
 int pl_locate_crossing(pl_run *r);
 

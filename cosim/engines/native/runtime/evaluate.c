@@ -16,7 +16,7 @@ void pl_update_constants(pl_run *r)
     r->a.w = c->w;
     r->a.p = c->p;
     r->a.x = c->x;
-    r->held_known = 0; /* the host may have written anywhere */
+    r->held_known = r->sides_known = 0; /* the host may have written anywhere */
     /* constants of the functions depend on parameters only */
     if (r->model->np && memcmp(r->prepared, c->p, size) == 0) return;
     memcpy(r->prepared, c->p, size);

@@ -36,13 +36,12 @@ static int find_due(pl_run *r)
         const int32_t i = r->loud[k];
         const double now = r->new_signs[i], before = c->signs[i];
         if (now == before) continue;
-        const int moving = fabs(r->g[i]) <= s->threshold[i] && r->g_rates[i] != 0.0;
-        c->signs[i] = now;
+        const int moving = fabs(pl_crossing(r, i)) <= s->threshold[i] && r->g_rates[i] != 0.0;
+        pl_set_sign(r, i, now);
         if (before == ANEW) continue;
         if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
         if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
-    r->any_anew = 0;
     r->held_known = 1;
     return PL_DONE;
 }
@@ -50,10 +49,10 @@ static int find_due(pl_run *r)
 /* The most that rounding of the states can count for. */
 static double most_rounding(const pl_run *r, int32_t event)
 {
-    return JUMP * fmax(r->largest[event], r->farthest[event]);
+    return JUMP * fmax(r->largest[event], pl_farthest(r, event));
 }
 
-/* Some crossings here, into r->out. */
+/* Some crossings here, into r->out, each at its place. */
 static void crossings_here(pl_run *r, const int32_t *events, int n)
 {
     pl_set_arguments(r, r->context->t, r->context->x);
@@ -63,7 +62,7 @@ static void crossings_here(pl_run *r, const int32_t *events, int n)
 /* How far some crossings may be from zero by the last bits of the states alone; their values are in r->out. */
 static const double *rounding_here(pl_run *r, const int32_t *events, int n)
 {
-    double *moved = r->out + r->system->n_events;
+    double *moved = r->out + r->system->n_events, *rounding = moved + r->system->n_events;
 
     for (int64_t k = 0; k < r->model->nx; k++) {
         const double shaken = LAST_BITS * (k % 2 ? -1.0 : 1.0) * (1.0 + (double)(k % 7) / 7.0);
@@ -73,15 +72,16 @@ static const double *rounding_here(pl_run *r, const int32_t *events, int n)
     pl_evaluate_some(r, r->model->crossings, events, n, moved);
     for (int k = 0; k < n; k++) {
         const int32_t i = events[k];
-        moved[i] = fmin(4.0 * fabs(moved[i] - r->out[i]), most_rounding(r, i));
+        const int place = r->model->place_of[i];
+        rounding[i] = fmin(4.0 * fabs(moved[place] - r->out[place]), most_rounding(r, i));
     }
-    return moved;
+    return rounding;
 }
 
 /* Is a crossing off its threshold by no more than rounding can count for? */
 static int may_be_missed(const pl_run *r, int32_t i)
 {
-    const double g = fabs(r->out[i]), threshold = r->system->threshold[i];
+    const double g = fabs(r->out[r->model->place_of[i]]), threshold = r->system->threshold[i];
     return threshold > 0.0 && g > threshold && g <= most_rounding(r, i);
 }
 
@@ -96,9 +96,10 @@ static void keep_missed(pl_run *r, const int32_t *events, int n)
     const double *rounding = rounding_here(r, events, n);
     for (int k = 0; k < n; k++) {
         const int32_t i = events[k];
-        const double g = fabs(r->out[i]);
+        const double g = fabs(r->out[r->model->place_of[i]]);
         if (!may_be_missed(r, i) || !(g <= rounding[i])) continue;
         r->missed[i] = g;
+        pl_settle_side(r, i);
         r->any_missed = 1;
     }
 }
@@ -107,13 +108,13 @@ void pl_forget_missed(pl_run *r)
 {
     if (!r->any_missed) return;
     for (int i = 0; i < r->system->n_events; i++) r->missed[i] = 0.0;
-    r->any_missed = r->held_known = 0;
+    r->any_missed = r->held_known = r->sides_known = 0;
 }
 
 /* Has a crossing not left its threshold since it fired last, but for what rounding makes of it? */
 static int has_not_left(pl_run *r, int32_t event)
 {
-    const double gone = r->farthest[event];
+    const double gone = pl_farthest(r, event);
 
     if (gone <= r->system->threshold[event]) return 1;
     if (!(gone <= most_rounding(r, event))) return 0;
@@ -137,8 +138,8 @@ static int endless(pl_run *r)
     for (int k = 0; k < r->n_fired; k++) {
         const int i = r->fired[k];
         r->n_idle[i] = has_not_left(r, i) ? r->n_idle[i] + 1 : 0;
-        r->largest[i] = fmax(r->largest[i], r->farthest[i]);
-        r->farthest[i] = 0.0;
+        r->largest[i] = fmax(r->largest[i], pl_farthest(r, i));
+        pl_forget_farthest(r, i);
         idle |= r->n_idle[i] > REPEATS;
     }
     return idle || r->n_dense > REPEATS;
@@ -227,8 +228,7 @@ static int reset(pl_run *r)
         for (int j = s->renewed_start[event]; j < s->renewed_start[event + 1]; j++)
             c->next[s->renewed[j]] = c->h[s->renewed[j]];
         for (int j = s->anew_start[event]; j < s->anew_start[event + 1]; j++) {
-            c->signs[s->anew[j]] = ANEW;
-            r->any_anew = 1;
+            pl_set_sign(r, s->anew[j], ANEW);
         }
         if (!pl_all_finite(r->resets + s->reset_start[event], size_of(s, event))) {
             r->index = PL_IN_RESET;

@@ -56,6 +56,15 @@ int pl_fixed_step(pl_run *r)
     return PL_DONE;
 }
 
+/* x = a0 x0 + b0 h f0 + a1 x1 - b1 h f1, state by state. */
+PL_WIDE static void blend(
+    double *restrict x, double a0, const double *restrict x0, double b0, const double *restrict f0, double a1,
+    const double *restrict x1, double b1, const double *restrict f1, double h, int nx)
+{
+    for (int e = 0; e < nx; e++)
+        x[e] = a0 * x0[e] + b0 * (h * f0[e]) + a1 * x1[e] - b1 * (h * f1[e]);
+}
+
 /* Continuous extension of fourth order: Hairer I, eq. II.6.12. */
 static void dense(pl_run *r, double t, double *x)
 {
@@ -138,8 +147,7 @@ static void hermite(pl_run *r, double t, double *x)
     }
     const double a0 = (1 + 2 * s) * pow(1 - s, 2), b0 = s * pow(1 - s, 2);
     const double a1 = s * s * (3 - 2 * s), b1 = s * s * (1 - s);
-    for (int e = 0; e < nx; e++)
-        x[e] = a0 * x0[e] + b0 * (h * f0[e]) + a1 * x1[e] - b1 * (h * f1[e]);
+    blend(x, a0, x0, b0, f0, a1, x1, b1, f1, h, nx);
 }
 
 void pl_explicit_interpolate(pl_run *r, double t, double *x)

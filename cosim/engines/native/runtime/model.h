@@ -21,7 +21,7 @@
 #define PL_WIDE
 #endif
 
-#define PL_ABI 9
+#define PL_ABI 10
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
@@ -86,10 +86,13 @@ typedef struct {
     pl_function prepare, derivative; /* c from p; (nx,) */
     const pl_step *steps;           /* by the method's number */
     pl_function accepted;           /* new values of accepted memories */
-    const pl_parts *crossings;      /* (ne,) */
-    pl_function moving_crossings;   /* those that change inside a step: others depend on what is held only */
-    int32_t n_moving;
-    const int32_t *moving; /* stretches of their numbers, from the first to before the second of each pair */
+    /* Crossings that are equal have one place among n_places, in an order that suits the code; the first n_held_places
+       depend on what is held only, moving_crossings gives the others: those that change inside a step. */
+    const pl_parts *crossings; /* (n_places,), asked for by the numbers of events */
+    pl_function moving_crossings;
+    int32_t n_held_places, n_places;
+    const int32_t *place_of;               /* (ne,) */
+    const int32_t *event_start, *event_at; /* (n_places + 1,) the events of each place, in order */
     const pl_parts *crossing_rates, *resets; /* (ne,) along the derivative; new values, event by event */
     pl_function invariants, correction; /* (ni,); (nx,) what to add to the states to bring them back to zero */
     pl_function residual, starting; /* (nz,) zero at the unknowns, and its Jacobian (nz, nz); modes where a run starts */

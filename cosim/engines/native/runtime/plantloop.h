@@ -186,11 +186,12 @@ typedef struct {
        signals; prepared: the parameters c was made of; new_signs: of loud crossings where they were last looked at */
     double *x0, *x1, *integrated1, *unprojected, *k, *trial, *f1, *y, *prepared, *c, *scratch;
     double *new_signs, *newton;
-    double *g, *g_rates; /* (n_events,) crossings where they were last looked at, and how those on zero move: */
+    double *g, *g_rates; /* (n_places,) crossings where they were last looked at, and (n_events,) how those on zero move */
+    double *side, *limit; /* (n_places,) its events are quiet where g side is above the limit */
     double *corners_before, *corners_behind, *corners_now; /* (n_corners,) at places of the step at hand */
-    int32_t *special, *wanted, every_crossing[2]; /* their numbers; is a piece to be called? */
+    int32_t *special, *wanted; /* numbers of those on zero; is a piece to be called? */
     int32_t *loud, n_loud; /* crossings that are not beyond their thresholds, on the sides that are stored */
-    int32_t any_missed, any_anew, held_known; /* g and signs are those of all held */
+    int32_t any_missed, held_known, sides_known; /* g and signs are those of all held; sides and limits are up to date */
     int32_t *due;
     long long *iv;
     double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */
@@ -201,7 +202,8 @@ typedef struct {
     double dense_since;       /* ...this time [s] */
     double pace_since;        /* time [s] and... */
     int64_t pace_steps;       /* ...number of steps since which the pace of a run is looked at; nan: none yet */
-    double *farthest;         /* (n_events,) largest |g| of a crossing since it fired last */
+    double *reached;          /* (n_places,) largest |g| since an event of the place fired last */
+    double *farthest;         /* (n_events,) but for that the largest |g| of a crossing since it fired last */
     double *largest;          /* (n_events,) largest |g| of a crossing since this advance began */
     double *missed;           /* (n_events,) |g| of those located at this instant: rounding left it; else 0 */
     int32_t *n_idle;          /* (n_events,) how often in a row it fired again without having left its threshold */

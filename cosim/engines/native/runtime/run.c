@@ -182,4 +182,5 @@ void pl_reset(pl_run *r)
         r->farthest[i] = r->largest[i] = 0.0;
         r->n_idle[i] = 0;
     }
+    for (int k = 0; k < r->model->n_places; k++) r->reached[k] = 0.0;
 }

@@ -58,7 +58,7 @@ size_t pl_workspace_size(const pl_model *m, const pl_system *s)
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
     doubles += 3 * padded((size_t)m->n_corners);
     if (s->n_events)
-        doubles += 8 * padded((size_t)s->n_events) + padded((size_t)most_pieces(m)) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
+        doubles += 7 * padded((size_t)s->n_events) + 4 * padded((size_t)m->n_places) + padded((size_t)most_pieces(m)) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
 }
 
@@ -106,12 +106,14 @@ void pl_instantiate(pl_run *r, void *workspace)
         r->farthest = take(&next, (size_t)s->n_events);
         r->largest = take(&next, (size_t)s->n_events);
         r->missed = take(&next, (size_t)s->n_events);
-        r->g = take(&next, (size_t)s->n_events);
+        r->g = take(&next, (size_t)m->n_places);
+        r->side = take(&next, (size_t)m->n_places);
+        r->limit = take(&next, (size_t)m->n_places);
+        r->reached = take(&next, (size_t)m->n_places);
         r->g_rates = take(&next, (size_t)s->n_events);
         r->special = (int32_t *)take(&next, (size_t)s->n_events);
         r->loud = r->special + s->n_events; /* two integers have room in a double */
         r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
-        r->every_crossing[1] = s->n_events;
         r->n_idle = (int32_t *)take(&next, (size_t)s->n_events);
         r->resets = take(&next, (size_t)s->reset_start[s->n_events]);
         r->reset_now = (int32_t *)take(&next, (size_t)s->reset_start[s->n_events]);

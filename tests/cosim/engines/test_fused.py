@@ -1,0 +1,123 @@
+"""Groups of copies in one loop: which are fused, in what order, and what is still kept in arrays."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from cosim.engines.codegen import copies, planner
+from cosim.engines.codegen.copies_c import SHORT
+from cosim.engines.codegen.plan import Shared
+from tests.cosim.engines.test_plan import Interpreter
+from tests.helpers.printed import same, symbols
+
+N = 60
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch):
+    monkeypatch.setattr(planner, "SMALL", 0)
+    monkeypatch.setattr(copies, "FEW", 0)
+
+
+def shapes(rows, sizes=(N, N, 0, N), **options):
+    """The shapes of a function of t, x, h, w, p, which gives CasADi's numbers, piece by piece."""
+    t, x, h, w, p = symbols(*sizes)
+    f = ca.Function("f", [t, x, h, w, p], [ca.densify(ca.vertcat(*rows(x, h, p)))])
+    run = Interpreter(f, **options)
+    rng = np.random.default_rng(2)
+    arguments = [rng.normal(size=n) for n in sizes]
+    found, expected = run(0.1, *arguments), np.array(f(0.1, *arguments)).ravel()
+    places = run.plan.arranged.get("f", range(len(expected)))
+    assert same(expected, np.array([found[k] for k in places]))
+    pieces = [q for q in run.plan.functions["f"].pieces if isinstance(q, Shared)]
+    return [{c.shape.number: c.shape for c in q.copies} for q in pieces], run
+
+
+def test_results_that_the_next_part_reads_stay_in_registers():
+    """sin(x p) is put out and read again, x + h besides: one loop of five operations, nothing in scratch."""
+
+    def rows(x, h, p):
+        first = [ca.sin(x[i] * p[i]) for i in range(N)]
+        return [*first, *(first[i] / h[i] - h[i] for i in range(N)), *(x[i] + h[i] for i in range(N))]
+
+    found, run = shapes(rows)
+    assert [len(s) for s in found] == [1]
+    (shape,) = found[0].values()
+    assert len(shape.operations) == 5
+    assert [array for _, array in shape.stores] == ["out"] * 3 and run.plan.doubles == 0
+
+
+def test_what_others_read_is_kept():
+    """Neighbours read the first part of each other, so it goes through scratch, and the sum stays apart."""
+
+    def rows(x, h, p):
+        first = [ca.sin(x[i]) for i in range(N)]
+        second = [first[i] * h[i] for i in range(N)]
+        return [*first, *second, *(second[i] + first[(i + 7) % N] for i in range(N))]
+
+    found, run = shapes(rows)
+    assert run.plan.doubles == 2 * N
+    assert [len(s.operations) for piece in found for s in piece.values()] == [2, 1]
+
+
+def test_nothing_is_fused_around_what_stands_in_between():
+    """The sum of all first parts is read by each last one: first parts, the sum, last parts in this order."""
+
+    def rows(x, h, p):
+        first = [ca.sin(x[i]) for i in range(N)]
+        total = sum(first[1:], first[0])
+        return [first[i] * total for i in range(N)]
+
+    _, run = shapes(rows)
+    kinds = [type(q).__name__ for q in run.plan.functions["f"].pieces]
+    assert kinds == ["Shared", "Plain", "Shared"]
+
+
+def test_kinds_in_turn_and_in_a_row_are_divided():
+    """Two comparisons per block of one shape, in turn or one kind after the other, and what reads both."""
+
+    def first(x, h, i):
+        return x[2 * i] * h[i], x[2 * i + 1] * h[i + N]
+
+    def last(x, h):
+        return [ca.sin(a) - ca.fmin(b, 0.5) for a, b in (first(x, h, i) for i in range(N))]
+
+    def in_turn(x, h, p):
+        return [*(r for i in range(N) for r in first(x, h, i)), *last(x, h)]
+
+    def in_a_row(x, h, p):
+        return [*(first(x, h, i)[k] for k in range(2) for i in range(N)), *last(x, h)]
+
+    for rows in (in_turn, in_a_row):
+        found, run = shapes(rows, (2 * N, 2 * N, 0, 0))
+        assert [len(s) for s in found] == [1] and run.plan.doubles == 0
+
+
+def test_shapes_grow_to_a_limit():
+    """Each part reads the one before, of six operations: as many of them share a loop as fit."""
+
+    def rows(x, h, p):
+        last, found = [x[i] for i in range(N)], []
+        for k in range(20):
+            last = [ca.sin(ca.sin(last[i] * p[i]) + (0.5 + k)) * ca.sin(h[i] - last[i]) for i in range(N)]
+            found += last
+        return found
+
+    found, _ = shapes(rows)
+    sizes = [len(s.operations) for piece in found for s in piece.values()]
+    assert max(sizes) <= SHORT and max(sizes) > SHORT // 2 and sum(sizes) == 140
+
+
+def test_arranged_results_lie_side_by_side_and_equal_ones_once():
+    """Two numbers per block in turn, the first of them twice: where each is, says the plan."""
+
+    def rows(x, h, p):
+        return [r for i in range(N) for r in (x[i] - p[i], x[i] - p[i], h[i] + x[i])]
+
+    _, run = shapes(rows, arranged=["f"])
+    places = run.plan.arranged["f"]
+    assert places[0::3] == places[1::3]
+    columns = sorted([places[0::3], places[2::3]])
+    assert columns == [[*range(N)], [*range(N, 2 * N)]]
+    outputs = set().union(*(q.outputs for q in run.plan.functions["f"].pieces))
+    assert outputs == {*range(2 * N)}
