@@ -45,6 +45,7 @@ cosim.simulate(d, 1.0, engine="reference")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -64,6 +65,7 @@ app(["run", "examples/inverted_pendulum/scenario.toml", "--out", {!r}], standalo
 """
 
 
+@pytest.mark.slow
 def test_the_command_imports_what_it_uses(tmp_path):
     """A run from the command line, its result file included, waits for no library it can do without."""
     found = loaded(COMMAND.format(str(tmp_path)))

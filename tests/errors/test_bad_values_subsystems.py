@@ -111,6 +111,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_values_without_sense_are_refused(case):
     wrong = [text for name in parameters(case) for text in of_parameter(case, name)]

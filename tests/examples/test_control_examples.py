@@ -51,6 +51,7 @@ def test_the_filter_of_the_ball_has_the_covariance_of_the_riccati_equation():
     assert found.place < 0.02
 
 
+@pytest.mark.slow
 def test_the_converter_has_the_currents_of_the_periodic_state():
     _, found = ran("dc_converter.py")
     assert found.found == pytest.approx(found.known, abs=1e-6)
@@ -97,6 +98,7 @@ def test_the_aircraft_flies_as_the_transfer_functions_say():
     assert np.abs(found.alpha).max() > 0.4 and 5.0 < found.load < 8.0
 
 
+@pytest.mark.slow
 def test_the_integrals_of_the_cascade_let_go():
     _, found = ran("position_cascade.py")
     assert found.angle == pytest.approx(found.known, abs=1e-6)

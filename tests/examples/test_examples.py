@@ -67,6 +67,7 @@ def drawing_scripts() -> list[Path]:
 GIF, FOLDERS = ("animation.py",), ("four_bar.py",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", drawing_scripts(), ids=named)
 def test_a_script_draws_where_it_is_told(path, tmp_path):
     if path.name in FOLDERS:

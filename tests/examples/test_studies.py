@@ -35,6 +35,7 @@ def test_robustness_of_the_pendulum(tmp_path):
     assert np.array_equal(s.signals["plant.pendulum"][k, :, 0], angle.astype("float32"))
 
 
+@pytest.mark.slow
 def test_the_scheduled_car_is_worst_where_the_linear_model_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     _, worst = ran("steering_falsified.py")

@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -53,6 +55,7 @@ def refused(match):
     return str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [':> "$o"', 'echo no library > "$o"'])
 def test_a_library_that_cannot_be_loaded(script, tmp_path, act):
     """It was a raw OSError, which the command took for one of standard output; and it stayed in the cache."""
@@ -87,6 +90,7 @@ def test_a_library_that_lacks_its_functions(script, tmp_path):
     refused("(?s)cc made .*which cannot be used")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", ['mkfifo "$o"', 'mkdir "$o"', 'ln -s /dev/zero "$o"'])
 @pytest.mark.parametrize(
     ("links", "says"),
@@ -98,6 +102,7 @@ def test_what_is_no_file(script, act, links, says):
     refused(f"(?s){says}")
 
 
+@pytest.mark.slow
 def test_a_compiler_that_says_more_than_anybody_reads(script, monkeypatch):
     """Until its time was over all of it was kept in memory."""
     monkeypatch.setattr(compiler_jobs, "LIMIT", 1.0)
@@ -115,6 +120,19 @@ def test_a_server_that_a_compiler_leaves_behind_is_not_waited_for(script, tmp_pa
     finally:
         for pid in (tmp_path / "pids").read_text().split():
             os.kill(int(pid), 9)
+
+
+def test_who_is_ended_for_the_fault_of_another_job_says_that_fault():
+    """Runtime and model are compiled side by side: the one that was given up said "ended by SIGKILL"."""
+    jobs = compiler_jobs.CompilerJobs()
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(jobs.run, ["sleep", "60"])
+        while not jobs._running:
+            time.sleep(0.01)
+        assert jobs.first("it made no object file") == "it made no object file"
+        jobs.end()
+        assert other.result(30.0) == "it made no object file"
+        assert jobs.first("another fault") == "it made no object file"
 
 
 def test_a_compiler_that_a_signal_ends(script):

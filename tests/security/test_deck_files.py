@@ -124,6 +124,7 @@ def test_a_file_is_read_up_to_a_size(tmp_path):
         load_scenario(tmp_path / "sparse.toml")
 
 
+@pytest.mark.slow
 def test_nesting_and_number_of_command_files_are_bounded(place):
     """A chain of files, and files that load the next one twice: 2^n commands."""
     for k in range(30):

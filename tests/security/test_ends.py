@@ -62,6 +62,7 @@ def _as_started(sigint: signal.Handlers) -> None:
     signal.signal(signal.SIGINT, sigint)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "kind"),
     [("SIGTERM", "scenario"), ("SIGHUP", "scenario"), ("SIGINT", "deck"), ("SIGTERM", "background")],

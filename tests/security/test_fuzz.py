@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.security.fuzz import EACH, KINDS, tried
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_but_errors_of_ours_comes_out(kind):

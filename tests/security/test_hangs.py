@@ -120,6 +120,7 @@ def slow_loop():
     return chain(Sine(1.0, 1.0), Integrator())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("settings", [{"solver": "rk4", "step": 1e-7}, {"max_step": 1e-7}])
 def test_a_wall_limit_ends_a_run_with_its_result(engine, settings):
@@ -154,6 +155,7 @@ def test_a_wall_limit_changes_no_number_and_is_shown_where_given():
     assert limited.settings["wall_limit"].value == 100.0 and "wall_limit" not in plain.settings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_wall_limit_is_for_each_run_of_many(engine):
     runs = simulate_many(
@@ -224,6 +226,7 @@ def test_late_starts_have_first_steps_that_move(engine, solver):
     assert sim.value("b2.y") == pytest.approx(1e12 + 1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("solver", ["dopri5", "rk4"])
 def test_a_delay_too_short_to_be_stepped_over(engine, solver):

@@ -157,6 +157,7 @@ def test_huge_and_broken_messages(live):
             client.recv(timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "message",
     [

@@ -143,6 +143,7 @@ def test_huge_messages_end_their_sender_alone(served):
         assert ask(other, "{}")["kind"] == "refused"
 
 
+@pytest.mark.slow
 def test_many_reconnects(served):
     for _ in range(100):
         with opened(served):
@@ -150,6 +151,7 @@ def test_many_reconnects(served):
     assert get(served, urlsplit(served.address).path)[0] == 200
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(study):
     with shown(study.address, offline=False) as page:
         page.wait_for_function("document.querySelectorAll('table tr').length > 2")

@@ -37,6 +37,7 @@ def error_of(d, n, until, **options):
     return np.abs(r["plant.tip"][:, :2] - rows[:, 2:4]).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize(("n", "until"), [(2, 10.0), (40, 1.5)])
 def test_tip_through_singular_poses(checked, n, until, coordinates):

@@ -62,6 +62,7 @@ def test_motion_from_a_deck(name, coordinates, engine, known):
     assert r.statistics["steps"] < 2000
 
 
+@pytest.mark.slow
 @quiet
 @every
 def test_model_in_python_is_the_deck(name, known):

@@ -71,6 +71,7 @@ def check(plant: Plant, until: float, engine: str = "reference", **options) -> N
         assert np.abs(r["plant.velocities"]).max() < VELOCITIES
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("path", DECKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_deck(path, coordinates):
@@ -80,6 +81,7 @@ def test_deck(path, coordinates):
         check(plant, 0.02 if "andrews" in path.stem else 0.5)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("type", [name for name, entry in JOINT_TYPES.items() if entry.in_decks])
 def test_joint_type(type, coordinates):
@@ -100,6 +102,7 @@ def test_native_engine(name, coordinates, options):
     check(named(name, coordinates), 0.2, "native", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["rodas4", "DOP853", "Radau", "LSODA"])
 @pytest.mark.parametrize("name", ["four_bar", "leaning_four_bar"])
 def test_other_solvers(name, solver):

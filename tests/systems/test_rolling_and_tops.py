@@ -154,6 +154,7 @@ PLEIADES = {  # x, y and velocities of the masses 1 to 7, and where they are at 
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_pleiades(checked):
     """Seven free bodies that pull at each other by expressions, with close encounters."""
     model = ""

@@ -78,7 +78,9 @@ class Compiler:
                 for source, one in zip(sources, running, strict=True):
                     error, made = result_of(one), source.with_suffix(".o")
                     if not error and is_no_file(made):  # none at all is for the linker to miss
-                        error = "it ended without a complaint, but made something that is no object file"
+                        error = self.jobs.first(
+                            "it ended without a complaint, but made something that is no object file"
+                        )
                     if error:
                         raise self._failed(source, error, headers, aside)
             except BaseException:  # Ctrl-C too: nobody waits for the others

@@ -57,7 +57,7 @@ class CompilerJobs:
             _ended(process, seconds)
         except subprocess.TimeoutExpired:
             self.slow = command[0]
-            return self._first(
+            return self.first(
                 f"it did not end within {seconds:g} s; PLANTLOOP_COMPILE_LIMIT [s] allows another time"
             )
         finally:
@@ -65,9 +65,9 @@ class CompilerJobs:
             self._running.discard(process)
         if process.returncode == 0:
             return ""
-        return self._first(words.text() or _end_of(process.returncode))
+        return self.first(words.text() or _end_of(process.returncode))
 
-    def _first(self, complaint: str) -> str:
+    def first(self, complaint: str) -> str:
         """A complaint, but where the work was given up that of the job it was given up for."""
         with self._lock:
             if not self._complaint:

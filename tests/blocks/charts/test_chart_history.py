@@ -60,6 +60,7 @@ def played(chart):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("sample", [None, 0.125])
 @pytest.mark.parametrize("history", SEEN)

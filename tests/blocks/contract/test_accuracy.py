@@ -117,11 +117,13 @@ def compare(once, fine, name):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_default_run_agrees_with_one_of_a_thousandth_of_step_and_tolerance(name):
     compare(run([name], "reference"), fine(GROUP_OF[name]), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", [k for k, names in enumerate(GROUPS) if len(names) > 1])
 def test_compiled_runs_agree_with_fine_ones(group):
     """The error is a mean over all states: so that of one block is no larger than if it were alone."""
@@ -130,6 +132,7 @@ def test_compiled_runs_agree_with_fine_ones(group):
         compare(once, fine(group), name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("log", [{}, {"log_every": 0.07}, {"log_every": "step"}, {"log_at": [0.0, 0.3, 2.0]}])
 @pytest.mark.parametrize("direction", ["rising", "falling", "both"])

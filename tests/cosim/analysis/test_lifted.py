@@ -76,6 +76,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("lift", [False, True])
 def test_the_model_is_what_the_simulation_does_from_period_to_period(case, lift):

@@ -31,6 +31,7 @@ def test_a_continuous_loop():
     assert np.allclose(np.sort_complex(m.poles), np.sort_complex(known.poles())) and m.dt == 0.0
 
 
+@pytest.mark.slow
 def test_a_sampled_loop_beside_a_shaft_that_turns_freely(tmp_path):
     m = margins(loop(DiscretePID(kp=1.0, ki=4.0, sample=0.02)), at="c.u")
     P = control.sample_system(control.ss(PLANT), 0.02)

@@ -56,6 +56,7 @@ def test_a_double_pendulum(checked, coordinates):
         assert np.real(ratios) == pytest.approx([np.sqrt(2) - 1, -np.sqrt(2) - 1], rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 0.3])
 def test_a_chain_of_masses_and_springs(checked, coordinates, damping):
     """Five equal masses between two walls: omega_k = 2 sqrt(k/m) sin(k pi / 12); damping goes with k."""

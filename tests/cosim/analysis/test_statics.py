@@ -35,6 +35,7 @@ def rests(model, coordinates, commands=STATIC, **options):
     return run.result[name][-1], run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])
 @pytest.mark.parametrize("held", ["clamped", "propped", "driven"])
 def test_what_cannot_move_is_at_rest(held, commands, coordinates):
@@ -72,6 +73,7 @@ def test_newton_keeps_the_unstable_equilibrium_and_says_so(angle, coordinates):
     assert f"it is unstable (a deviation grows like exp({omega:.4g} t))" in run.steps[-1].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("angle", [np.pi / 2, np.pi])
 def test_attrition_finds_the_stable_equilibrium(angle, coordinates, engine):
@@ -150,6 +152,7 @@ def test_a_four_bar_hangs_where_its_energy_is_least(checked, coordinates, comman
     checked(np.arctan2(x, -z), angle, "four-bar", "angle of the crank at rest", oracle, atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commands", [STATIC, MKEAM + STATIC])
 def test_the_published_four_bar(coordinates, commands):
     """Angles at rest on a stiff spring, from 46 degrees away."""
@@ -192,6 +195,7 @@ def test_quasi_static_follows_a_motion(coordinates):
     assert np.allclose(x, hinge[:, 0], atol=1e-9) and np.allclose(z, hinge[:, 1] - 0.3, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("val_type", ["V", "A"])
 def test_motions_on_rates_hold_where_they_stand(val_type, coordinates):
     motion = (

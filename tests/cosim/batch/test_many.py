@@ -76,6 +76,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [FIXED, {}, {"solver": "rodas4", "rtol": 1e-5}])
 @pytest.mark.parametrize("name", CASES)
 def test_runs_are_single_ones_for_any_number_of_threads(monkeypatch, name, solver):

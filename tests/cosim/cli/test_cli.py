@@ -238,6 +238,7 @@ def test_the_module_is_the_command():
     assert (done.returncode, done.stdout) == (0, f"plantloop {__version__}\n")
 
 
+@pytest.mark.slow
 def test_only_the_command_imports_its_libraries():
     code = "import sys, cosim.scenario; print({'typer', 'rich', 'matplotlib', 'xarray'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

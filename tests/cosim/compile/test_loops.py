@@ -261,6 +261,7 @@ def test_a_loop_and_an_event_that_looks_at_it():
     ]
 
 
+@pytest.mark.slow
 def test_stiff_solvers_take_loops_into_the_jacobian():
     def equations(b):
         x = b.continuous("x", 1.0)

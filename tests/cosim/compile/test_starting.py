@@ -7,6 +7,7 @@ from cosim import Diagram, Enabled, Triggered, simulate
 from cosim.compile.starting import in_order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("operator", [">=", ">"])
 def test_the_first_edge_of_a_comparison_calls(operator, engine):

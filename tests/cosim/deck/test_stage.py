@@ -73,6 +73,7 @@ def test_a_start_that_is_changed_later_is_told(coordinates):
     assert x == pytest.approx(X0 + V0 * t, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("driven", "speed", "expected"),
     [

@@ -105,6 +105,7 @@ def test_a_jump_of_a_crossing_is_no_rounding(engine):
     assert [e.time for e in r.events] == pytest.approx(np.array([1, 5, 13, 17]) * np.pi / 6, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("start", [0.0, 1.0])
 def test_a_relay_that_switches_ten_thousand_times_a_second_is_allowed(start, engine):

@@ -350,6 +350,7 @@ def test_samples_of_very_long_runs_are_bounded(diagrams, monkeypatch):
     assert u.tobytes() == whole.ticks("controller.u").values[: len(u)].tobytes()
 
 
+@pytest.mark.slow
 def test_steps_of_the_plant_are_not_shared_between_simulations(diagrams):
     """Two runs of one compiled system, advanced in turns."""
     a, b = (Simulation(diagrams["cartpole"], engine="native", **FIXED) for _ in range(2))

@@ -175,6 +175,7 @@ def slow(t, u):
     return -9.0 * u[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["auto", "reference"])
 def test_the_share_of_time_in_python_is_told(engine):
     r = simulate(swing(slow), 0.5, engine=engine, solver="rk4", step=0.01)
@@ -275,6 +276,7 @@ class Interrupting:
         os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("where", ["in the function", "around it"])
 @pytest.mark.parametrize("engine", ["auto", "reference"])

@@ -114,6 +114,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_engines_agree(name):
     make, until, options = CASES[name]

@@ -64,6 +64,7 @@ def sources(log):
     return [words[words.index("-c") + 1].rsplit("/", 1)[-1] for words in lines if "-c" in words]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("same", [True, False])
 def test_threads_compile_the_runtime_once(calls, same):
     lists = [[-2.0]] * 4 if same else [[-2.0] + [1.0] * k for k in range(4)]
@@ -98,6 +99,7 @@ def test_processes_with_an_empty_cache_agree(calls, tmp_path):
     assert all(cache._read(place) for place in home.iterdir()) and len(list(home.iterdir())) == 2
 
 
+@pytest.mark.slow
 def test_a_compiler_that_hangs_is_waited_for_once_by_all_threads(calls, monkeypatch):
     log = calls.with_name("begun")
     script = calls.with_name("counting-cc")

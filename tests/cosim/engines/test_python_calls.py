@@ -33,6 +33,7 @@ def jacobian(t, u):
     return [[-9.0, -0.5 if u[1] > 0 else -0.25]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fields", [{}, {"jacobian": jacobian}])
 @pytest.mark.parametrize("solver", ["dopri5", "Radau"])
 def test_an_untraceable_function_in_the_equations(solver, fields):

@@ -54,6 +54,7 @@ def uneven_diagram():
     return alone(uneven)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -146,6 +147,7 @@ def jumps(b):
     b.derivative(x, 1e30 * (b.time > end) + 0.0 * x)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*switches")
 @pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
 @pytest.mark.parametrize("equations", [runs_away, jumps])

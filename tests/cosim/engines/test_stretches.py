@@ -88,6 +88,7 @@ def test_neighbours_that_follow_each_other_are_joined():
     assert len(kinds) - 1 in found
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::plant.reporting.PlantWarning")
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_a_mechanism_in_stretches_moves_as_on_the_reference_engine(monkeypatch, coordinates):

@@ -19,6 +19,7 @@ def run(path, kind="cs", **keywords):
     return fmpy.simulate_fmu(str(path), fmi_type=KINDS[kind], **keywords)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "version"), EVERY)
 def test_description_is_valid(name, version):
     from fmpy.validation import validate_fmu

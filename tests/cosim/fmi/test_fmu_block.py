@@ -111,6 +111,7 @@ def test_the_end_that_a_unit_asks_for(version: str, engine: str) -> None:
     assert r.complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cs", "me"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_end_is_the_last_row_asked_for_or_not(kind: str, engine: str) -> None:

@@ -38,6 +38,7 @@ def same_as_native(importer: str, version: str, kind: str) -> None:
         assert "terminateSimulation" in r.message and r["stair.counter"][-1, 0] == 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 @pytest.mark.parametrize("kind", ["cs", "me"])
 def test_fmpy(version: str, kind: str) -> None:

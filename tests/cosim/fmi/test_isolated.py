@@ -17,6 +17,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="isolation needs a PO
 CRASH, HANG, LEAK, RETURN_ERROR, DISCARD, ABORT = 1, 2, 3, 4, 6, 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "said"),
     [

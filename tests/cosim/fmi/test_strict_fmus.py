@@ -54,6 +54,7 @@ def test_a_stiff_solver_does_not_go_back_behind_events(version: str, engine: str
     assert sim.result()["ball.h"][-1, 0] == pytest.approx(0.49, abs=1e-6)
 
 
+@pytest.mark.slow
 @versions
 @pytest.mark.parametrize("how", HOWS, ids=str)
 def test_saved_states_are_freed_before_the_fmu(version: str, how: dict[str, Any]) -> None:

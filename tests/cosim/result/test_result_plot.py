@@ -39,6 +39,7 @@ def test_sampled_signals_are_drawn_as_steps_from_their_ticks():
     assert continuous.get_drawstyle() == "default"
 
 
+@pytest.mark.slow
 def test_plot_without_names_draws_everything_even_awkward_or_empty(tmp_path):
     assert len(pendulum().plot().axes) == 3
     assert len(awkward().plot(path=tmp_path / "awkward.png").axes) == len(awkward().keys())

@@ -145,6 +145,7 @@ def test_jumps_come_out_exactly_one_delay_later(settings):
     assert r["b3.y"][:, 0] == pytest.approx(area, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_a_step_through_two_delays_and_a_delay_as_parameter():
     d = chain(Step(0.2, 1.0, 3.0), TransportDelay(0.15, 1.0), TransportDelay(0.25, 1.0))
     r = simulate(d, 1.0, log_at=[0.59, 0.61])
@@ -216,6 +217,7 @@ def test_an_event_where_a_delayed_signal_crosses(settings):
     assert len(times) >= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{}, FIXED, {"solver": "rk4", "step": 0.5}])
 @pytest.mark.parametrize("log", [{"log_every": 0.05}, {"log_every": "step"}])
 def test_delays_of_what_jumps_at_events_and_ticks(settings, log):
@@ -260,6 +262,7 @@ def test_a_delay_that_is_delayed_itself_is_left_to_the_reference_engine():
     assert simulate_with(d, 1.0).settings["engine"].value == "reference"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="no C compiler")
 def test_long_histories_grow_and_are_forgotten_in_c(monkeypatch):
     monkeypatch.setattr(native, "PIECES", 256)

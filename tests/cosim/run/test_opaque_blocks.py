@@ -116,6 +116,7 @@ print(sim.value("f.y")[0].hex(), sim.value("x.y")[0].hex())
 """
 
 
+@pytest.mark.slow
 @ENGINES
 @WAYS
 def test_a_run_goes_on_in_another_process(tmp_path, way, engine):

@@ -192,6 +192,7 @@ def test_what_is_believed():
     assert -(-SignalCourse(time, -parabola, -slopes)).highest()[0][0] == -2.25
 
 
+@pytest.mark.slow
 def test_margins_in_between_are_those_of_a_fine_grid():
     """Conditions that combine three smooth signals, beside instants a hundred times as dense.
 

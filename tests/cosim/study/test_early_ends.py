@@ -49,6 +49,7 @@ def row(requirements, engine="reference", until=3.0, **more):
     return study.case(0).measures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SWING)
 def test_the_instant_and_the_verdict(name):
     table, end = SWING[name]

@@ -38,6 +38,7 @@ def impatient(monkeypatch):
     monkeypatch.setattr(folder_lock, "LONGEST_WAIT", 0.1)
 
 
+@pytest.mark.slow
 def test_the_second_run_is_refused(loop, tmp_path, impatient):
     study, out = study_of(loop), tmp_path / "out"
     told = []

@@ -65,6 +65,7 @@ def test_requirements_of_many_cases_are_shown_by_the_share_that_meets_them(done,
     assert "some 8 neighbours" in drawn[0].axes[0].get_xlabel()
 
 
+@pytest.mark.slow
 def test_a_page_needs_nothing_else(done):
     page = report(done)
     assert not re.search(r'(?:src|href)="(?!data:)', page)
@@ -182,6 +183,7 @@ def test_pictures(done, tmp_path):
         done.plot("lag.z")
 
 
+@pytest.mark.slow
 def test_one_case_and_its_replay_from_the_command_line(study_file, tmp_path):
     tables = '[sweep]\n"k.k" = [1.0, 5.0]\n[[requirements]]\nname = "low"\nalways = "lag.y < 0.7"\n'
     path = study_file(tables)

@@ -43,6 +43,7 @@ def test_a_full_disk(loop, tmp_path, monkeypatch, place):
     assert np.array_equal(whole.signals["lag.y"], parts.signals["lag.y"])
 
 
+@pytest.mark.slow
 def test_workers_of_another_version(loop, tmp_path, monkeypatch):
     monkeypatch.setattr("cosim.study.dask_cluster.__version__", "9.9")
     with pytest.raises(
@@ -52,6 +53,7 @@ def test_workers_of_another_version(loop, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_leaves_nothing_behind(loop, tmp_path, monkeypatch):
     monkeypatch.setattr("cosim.study.dask_cluster.CONNECT", 1)
     with pytest.raises(PlantloopError, match="no Dask scheduler answers at 'tcp://127.0.0.1:1'"):

@@ -54,6 +54,7 @@ def same(a, b):
     pd.testing.assert_frame_equal(a.drop(columns="wall_time"), b.drop(columns="wall_time"), check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["threads", "processes"])
 def test_a_case_is_the_run_made_by_hand_bit_for_bit(loop, tmp_path, executor):
     study = study_of(loop)

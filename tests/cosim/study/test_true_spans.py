@@ -34,6 +34,7 @@ def spans(text, time=TIME):
     return TrueSpans.of(parsed(text), time, lambda name: course(name, time))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "error"),
     [

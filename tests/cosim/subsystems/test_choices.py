@@ -219,6 +219,7 @@ def inside(part):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", NESTED)
 def test_parts_stand_in_parts(engine, what):

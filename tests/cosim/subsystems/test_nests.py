@@ -51,6 +51,7 @@ LOOP = ("for", 2, False, GRID, 0 * GRID)
 WITHIN = ("enabled", True, True, "c2", LEAF)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize(
     ("nest", "levels"),

@@ -42,6 +42,7 @@ def table(times, values):
     return TimeTable(times, values, interpolation="previous")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", AGAIN)
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_restarted_block_is_a_new_one(name, when):

@@ -26,6 +26,7 @@ def test_a_plant_that_was_not_observed_moves_as_one_that_was(coordinates):
         assert not np.allclose(one.line(0), one.line(3))
 
 
+@pytest.mark.slow
 def test_a_run_is_written_as_a_moving_picture(tmp_path):
     r = simulate(Plant.read(FOUR_BAR), 1.0, log_every=0.05)
     assert r.animate(tmp_path / "motion.gif", fps=10) == 11

@@ -57,6 +57,7 @@ def test_the_numbers_of_the_page_are_those_of_the_result(ran):
         assert float(text) == pytest.approx(float(r["i.y"][row, 0]), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_diagram_opens_its_subsystems_and_says_what_a_block_is(ran):
     with shown(ran[1]) as page:
         paths = lambda: page.evaluate("[...document.querySelectorAll('.node')].map(n => n.dataset.path)")

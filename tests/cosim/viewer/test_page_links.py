@@ -83,6 +83,7 @@ def test_frames_of_bodies_stand_at_their_centres_of_mass(page_of_run):
     page.evaluate("viewer.setTime(0.7)")
 
 
+@pytest.mark.slow
 def test_gravity_is_an_arrow_with_its_size(page_of_run):
     page, _ = page_of_run
     way = page.evaluate(

@@ -47,6 +47,7 @@ def alone(*constraints: str, **options) -> Plant:
         return plant(*constraints, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("coordinates", "engine"), EVERY_WAY)
 @pytest.mark.parametrize("turned", [False, True], ids=["last", "first"])
 def test_a_slope_that_is_0_at_time_0_guides_the_mass_from_then_on(turned, coordinates, engine):
@@ -83,6 +84,7 @@ def test_rates_and_places_that_the_next_instant_forbids_are_refused(coordinates)
         plant("DZ(20)", "DZ(20) - TIME*(DX(20) - 1)", coordinates=coordinates)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(NOT_REPEATED)
 @pytest.mark.parametrize("begin", [1, 20])
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
@@ -95,6 +97,7 @@ def test_a_step_of_time_that_begins_later(coordinates, begin):
     assert x == pytest.approx(V0 * t, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(NOT_REPEATED)
 @pytest.mark.parametrize("far", [1, 100])
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
@@ -107,6 +110,7 @@ def test_a_step_of_place_that_begins_further_on(coordinates, far):
     assert x[-1] == pytest.approx(V0 * far, rel=1e-8) and y == pytest.approx(np.zeros(4), abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("coordinates", "engine"), EVERY_WAY)
 def test_what_repeats_another_always_is_still_a_repetition(coordinates, engine):
     """A bead on a turning rod, written twice: r'' = w^2 r; the message says how far that was looked at."""
@@ -166,6 +170,7 @@ GUIDED = """<Constraint_General id="1" expr="DZ(50)"/>
     <Constraint_General id="2" expr="DZ(50) - TIME*(DX(50) - DX(31))"/>"""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(NOT_REPEATED)
 @pytest.mark.parametrize("guided", ["", GUIDED], ids=["motors", "and a guide"])
 @pytest.mark.parametrize(("coordinates", "engine"), EVERY_WAY)

@@ -43,6 +43,7 @@ def rail(coordinates: str, *elements: Element) -> Plant:
     return Plant.from_model(Model.build([*model, *elements]), coordinates=coordinates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expr",
     [
@@ -62,6 +63,7 @@ def test_one_that_holds_on_the_other_side_only_is_refused(expr, coordinates):
         rail(coordinates, Constraint_General(id=1, expr=expr))
 
 
+@pytest.mark.slow
 def test_a_variable_that_touches_zero_is_refused(coordinates):
     with pytest.raises(ModelError, match="Reference_Variable id=3: its expr is nowhere below 0"):
         rail(coordinates, Reference_Variable(id=3, expr="ABS(DX(20)-0.5)", is_implicit=True))

@@ -111,6 +111,7 @@ def hard_force(expr: str) -> Force_Penalty:
     return Force_Penalty(id=2, expr=expr, penalty=STIFFNESS, penalty1=DAMPING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("penalty", [soft, hard_force])
 def test_penalty_of_an_implicit_variable(penalty, coordinates, engine):
     """g = v with v^3 + v = x: the force is (-k v - c v') dv/dx, dv/dx = 1/(3 v^2 + 1)."""
@@ -124,6 +125,7 @@ def test_penalty_of_an_implicit_variable(penalty, coordinates, engine):
     assert run(plant, engine) == pytest.approx(moved(force), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_penalty_of_a_variable_defined_by_itself(coordinates, engine):
     """g = v + x with v = sin(v)/2 + x: both parts of the gradient count."""
 
@@ -159,6 +161,7 @@ def test_penalty_of_an_implicit_variable_acts_at_its_markers(coordinates, engine
     assert reaction == pytest.approx(STIFFNESS * v, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [TRACED, OPAQUE])
 def test_soft_constraint_by_subroutine(text, coordinates, engine, tmp_path):
     """g = x^2 + x - 0.75 - t."""
@@ -171,6 +174,7 @@ def test_soft_constraint_by_subroutine(text, coordinates, engine, tmp_path):
     assert run(plant, engine) == pytest.approx(moved(force), abs=2e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variable",
     [
@@ -261,6 +265,7 @@ def test_hard_constraint_through_an_output(coordinates, engine):
     assert run(plant, engine) == pytest.approx(HELD, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [TRACED, OPAQUE])
 def test_hard_constraint_through_a_subroutine(text, coordinates, engine, tmp_path):
     given = scripted(tmp_path, text, "VARSUB")
@@ -279,6 +284,7 @@ def test_a_routine_called_at_run_time_is_told_once(coordinates, engine, tmp_path
     assert len([w for w in caught if "called at run time" in str(w.message)]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [TRACED, OPAQUE])
 def test_hard_constraint_through_an_array(text, coordinates, engine, tmp_path):
     given = scripted(tmp_path, text.replace("return 0.0", "return [0.0, 0.0]"), "ARYSUB", Reference_Array,
@@ -390,6 +396,7 @@ def root_of_time(t: float) -> list[float]:
 IMPLICIT = Reference_Variable(id=1, expr="VARVAL(1)**3 + VARVAL(1) - TIME - 0.5", is_implicit=True, ic=0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("val_type", "first"), [("D", 0), ("V", 1), ("A", 2)])
 def test_motion_on_an_implicit_variable(val_type, first, coordinates, engine):
     plant = rail(coordinates, IMPLICIT, driven("VARVAL(1)", val_type), show=("DX(20)", "VX(20)", "ACCX(20)"))
@@ -410,6 +417,7 @@ def test_motion_on_an_integral(state, text, coordinates, engine):
     assert run(plant, engine) == pytest.approx(np.array(expected), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opaque", [False, True])
 def test_motion_by_the_subroutine_of_a_variable(opaque, coordinates, engine, tmp_path):
     text = "def VARSUB(id, time, par, npar, dflag, iflag):\n    return 0.5 + time**3\n"

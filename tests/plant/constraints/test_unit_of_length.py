@@ -85,6 +85,7 @@ def in_units(model: Model, unit: float) -> Model:
     return Model.build(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "units"),
     [("bricard", (1e-9, 1e7)), ("leaning four-bar", (1e9,)), ("RSSR", (1e-3, 1e-6)), ("RUSR", (1e-9, 1e12))],

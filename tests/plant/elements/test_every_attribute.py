@@ -316,6 +316,7 @@ def others(element: Element, attribute: Attribute) -> Iterator[Any]:
         yield {"mass": "SLUG", "length": "FOOT", "time": "HOUR", "force": "DYNE"}[kind.quantity]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tag", "xml"),
     [pytest.param(t, xml, id=f"{t}-{k}") for t, tried in TRIED.items() for k, xml in enumerate(tried)],

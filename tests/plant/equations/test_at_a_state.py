@@ -83,6 +83,7 @@ def test_any_state_of_the_four_bar_by_hand():
     assert abs(found.Phi[2]) > 0.1  # the pins are apart
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("name", ["four_bar.xml", "double_pendulum_rods.xml", "andrews.xml"])
 def test_accelerations_are_those_that_are_integrated(name, coordinates):

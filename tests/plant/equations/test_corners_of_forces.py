@@ -31,6 +31,7 @@ def apart(coordinates: str, force: str) -> np.ndarray:
     return np.abs(once["plant.y"] - fine["plant.y"]).max(axis=0) / np.abs(fine["plant.y"]).max(axis=0)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("force", SMOOTH)
 def test_corners_cost_no_accuracy(force, coordinates):
@@ -47,6 +48,7 @@ def test_no_jump_is_seen_in_a_force_that_has_none(force, coordinates):
         d.system()
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("force", STOPS)
 def test_stops_are_as_exact_as_their_oscillation(force, coordinates):

@@ -139,6 +139,7 @@ def deck() -> bytes:
     </Model></Any>""".encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 def test_functions_over_time(engine):
     d = Diagram("functions")

@@ -68,6 +68,7 @@ def test_the_reaction_at_the_pin_of_a_pendulum(coordinates, engine):
     assert r.labels["plant.joint_pin"][6] == "FX on I along I"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_rates_are_those_of_the_places(coordinates):
     r = run(Plant.read(deck("bricard.xml"), coordinates=coordinates).observed(), until=0.3, every=0.001)

@@ -163,6 +163,7 @@ def test_where_nothing_is_held_nothing_changes(coordinates):
         assert not system.events
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_contact_that_lifts_off_and_lands_holds_what_it_can(coordinates):
     """Friction of half a contact's force, on a body that is thrown straight up: it lands and stays there."""

@@ -180,6 +180,7 @@ def test_brackets_side_by_side_are_not_deep():
     assert len(parse("+".join(["(1)"] * 3000)).steps) == 5999
 
 
+@pytest.mark.slow
 def test_long_text_needs_no_recursion():
     text = "+".join(f"{k}*VARVAL(1)" for k in range(3000)) + "+" + "(" * 2000 + "1" + ")" * 2000
     assert number(text, 0.5) == pytest.approx(sum(range(3000)) / 2 + 1)

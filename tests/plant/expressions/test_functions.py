@@ -57,6 +57,7 @@ def test_entry_is_complete(function):
     assert (text, column) == (expression.text, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS.values(), ids=lambda f: f.name)
 def test_value_and_derivative_are_finite_at_corners(function):
     scope = _moving()

@@ -262,6 +262,7 @@ def test_two_factors_on_one_line_of_a_file():
         Plant.read(text)
 
 
+@pytest.mark.slow
 def test_v_groove_comes_to_rest_at_the_bottom():
     """Example 3, in mm, kg, N: m g = 2 * 1e4 g STEP(g,0,0,1,1) with g = 1 - z at x = 0."""
     units = Param_Unit(

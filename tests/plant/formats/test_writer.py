@@ -25,6 +25,7 @@ def again(plant, **more):
     return Plant.read(text.encode(), coordinates=plant.coordinates, trust=True, **more), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DECKS, ids=lambda p: p.name)
 def test_a_deck_starts_as_it_did(path, monkeypatch):
     monkeypatch.chdir(path.parent)

@@ -64,5 +64,6 @@ def test_redundant_rows_in_space():
     assert found[0] == pytest.approx(found[1], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_spatial_constraints_hold_at_every_step():
     assert largest_residual(Plant.from_model(tilted(), coordinates="absolute"), 0.2) < 1e-10

@@ -61,6 +61,7 @@ def shafts(bend, away=False):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize(("bend", "away"), [(0.5, False), (-0.9, False), (0.5, True), (0.0, True)])
 def test_shafts_that_meet_at_an_angle_spin_alike(checked, bend, away, coordinates):

@@ -87,6 +87,7 @@ def loaded(type):
     return model, A, rc, (rI, AI), (rJ, AJ)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("type", list(POSES))
 def test_forces_and_torques_balance(type, coordinates):
@@ -128,6 +129,7 @@ def test_a_penalty_is_no_part_of_the_joint(how, coordinates):
     assert np.abs(found[1][9:15] - without[9:15]).max() > 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type", list(POSES))
 def test_both_coordinate_choices_agree(type):
     model = loaded(type)[0]

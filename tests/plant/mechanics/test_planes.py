@@ -201,6 +201,7 @@ def is_planar(elements: list) -> bool:
     return Plant.from_model(Model.build(elements), coordinates="absolute").mechanism.planar
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANAR)
 def test_planar_coordinates(name):
     assert is_planar(two_links(*PLANAR[name]))

@@ -38,6 +38,7 @@ def spinning(rate, coordinates="joint", joint=None, v=0.0):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize("joint", [None, "SPHERICAL"])
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])

@@ -38,6 +38,7 @@ ASKS = "    x = 0.0 if '{0}' in ('FIESUB', 'MOTSUB') else py_sysfnc('DX', [20])[
 SIZES = {"VFOSUB": 3, "FIESUB": 6}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("routine", CONTEXTS)
 @pytest.mark.parametrize(
     ("returned", "said"),

@@ -68,6 +68,7 @@ def test_fixed_steps_give_the_same_bits(tmp_path, library, make, solver):
     assert len(np.unique(np.frombuffer(next(iter(found["native"]))[0]))) > 5  # something moves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
 @pytest.mark.parametrize("make", [branching, compiled])
 def test_adaptive_steps_agree(tmp_path, library, make, solver):

@@ -93,6 +93,7 @@ def in_order(signals):
     return np.concatenate([np.ravel(v) for v in signals])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
 @pytest.mark.parametrize("extrapolation", [0, 1, 2])
@@ -286,6 +287,7 @@ def test_error_control_of_held_signals(fmu, order):
     assert np.max(np.abs(at_end(r) - exact_at(0.5)) / [0.1, 0.1, 1.4, 1.2]) < 3e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["RETURN_ERROR", "RETURN_DISCARD", "NOT_A_NUMBER", "TERMINATE", "WARN"])
 @pytest.mark.parametrize(
     "coupling", [Coupling(iterate=True), Coupling(order="gauss-seidel", extrapolation=2, rtol=3e-2)], ids=str

@@ -270,6 +270,7 @@ def test_a_jump_inside_a_step_is_no_slope(tmp_path):
     np.testing.assert_allclose(np.diff(r["area.y"].ravel()), line, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupling", [None, "jacobi", "gauss-seidel", Coupling(iterate=True)], ids=str)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_event_at_a_communication_point_ends_the_run(fmu, coupling, engine):

@@ -74,6 +74,7 @@ def test_published_maps(scheme, engine):
     np.testing.assert_allclose(found, [row[1:] for row in REFERENCE["cosim"][scheme]], rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
 @pytest.mark.parametrize("extrapolation", [0, 1, 2])
 def test_orders_of_convergence(order, extrapolation):

@@ -87,6 +87,7 @@ class Coarse(LinearUnit):
         return replace(super().driven(), inner_step=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("step", "told"), [(0.02, True), (0.03, True), (0.04, False)])
 def test_error_control_says_where_a_unit_does_not_see_half_a_step(step, told):
     d = Diagram("coarse")

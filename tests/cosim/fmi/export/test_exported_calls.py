@@ -88,6 +88,7 @@ def test_a_stop_event_ends_the_simulation_cleanly(tmp_path):
         assert ends and last == pytest.approx(1.1197695149986342, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_all_functions_of_the_standard_are_exported_and_nothing_else(version, tmp_path, monkeypatch):
     monkeypatch.setenv("CC", users_compiler())

@@ -30,7 +30,11 @@ CASES = [
 STEP, COUNT = 0.01, 60
 
 
-@pytest.mark.parametrize(("name", "version", "solver"), CASES, ids=[c[0] for c in CASES])
+@pytest.mark.parametrize(
+    ("name", "version", "solver"),
+    [pytest.param(*c, marks=pytest.mark.slow) if c[0] == "every block" else c for c in CASES],
+    ids=[c[0] for c in CASES],
+)
 def test_valid_and_bit_for_bit(name, version, solver, tmp_path):
     d = DIAGRAMS[name]()
     loops = d.name == "loops"
@@ -72,6 +76,7 @@ def test_the_short_validation_says_what_the_whole_one_does(tmp_path):
         assert validated(tmp_path / "bad.fmu") == told and wrong in "".join(told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rates", "relay", "loops", "pendulum", "no states", "bouncing"])
 def test_model_exchange_agrees_within_the_importers_tolerance(name, tmp_path):
     """CVode at 1e-9, events and ticks handled through FMI; draws are the same numbers."""

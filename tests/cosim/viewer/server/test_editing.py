@@ -341,6 +341,7 @@ def centre(page, selector):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+@pytest.mark.slow
 def test_the_command_edits_until_ctrl_c(loop):
     command = [sys.executable, "-m", "cosim", "view", str(loop), "--edit", "--no-browser"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ})

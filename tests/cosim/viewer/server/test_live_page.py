@@ -236,6 +236,7 @@ def test_ctrl_c_ends_the_command_with_its_result(tmp_path):
     assert Result.load(out).time[-1] == pytest.approx(0.01)
 
 
+@pytest.mark.slow
 def test_live_views_are_for_what_runs(tmp_path):
     command = [sys.executable, "-m", "cosim", "view", str(tmp_path / "r.nc"), "--live"]
     (tmp_path / "r.nc").write_bytes(b"")

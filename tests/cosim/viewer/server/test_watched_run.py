@@ -103,6 +103,7 @@ def nested():
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_session_of_a_python_diagram_with_everything_inside_a_subsystem(engine, tmp_path):
     d = nested()
