@@ -9,7 +9,8 @@ the checkout, and runs the tests that run the changed line, those that mirror th
 shortest first, until one fails. Which tests run which lines is found once, by running each test file under
 coverage (`pip install coverage`), and kept in `--cache`. Files of the C runtime have no coverage: the tests
 that call the native engine or functions of it are run, and the sanitizers on what those do not notice.
-`--write` puts the shares and what survived into docs/mutations.md; reasons written there stay.
+`--write` puts the shares and what survived into docs/mutations.md; reasons written there stay. `--stale` runs
+nothing: it lists the files that have changed since their row was written, and those without one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from pathlib import Path
 from tests.mutating.changes import Change, changes_of
 from tests.mutating.covering import Covering, covering
 from tests.mutating.judging import Bench, Verdict, load_libraries
-from tests.mutating.page import PAGE, drawn_again, written
+from tests.mutating.page import PAGE, drawn_again, read, stale, written
 
 ROOT = Path(__file__).parents[1]
 CORE = (
@@ -66,12 +67,12 @@ def test_files(names: list[str]) -> list[str]:
     return [file.relative_to(ROOT).as_posix() for file in found]
 
 
-def draw(file: str, count: int, seed: int) -> tuple[list[Change], int]:
-    """Changes of a file, drawn by the seed and the file's name alone; and how many there are."""
+def draw(file: str, count: int, seed: int) -> tuple[list[Change], list[Change]]:
+    """Changes of a file, drawn by the seed and the file's name alone; and all there are."""
     every = changes_of(ROOT, file)
     generator = random.Random(seed * 2**32 + zlib.crc32(file.encode()))
     chosen = generator.sample(every, min(count, len(every)))
-    return sorted(chosen, key=lambda change: change.start), len(every)
+    return sorted(chosen, key=lambda change: change.start), every
 
 
 def mirrored(file: str, known: Covering) -> str:
@@ -119,6 +120,13 @@ def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     return chosen
 
 
+def outdated(names: list[str]) -> list[str]:
+    """What `--stale` lists: of the files named, and, where that is the core, of all that have a row."""
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    files = {*files_of(names), *(read(text)[0] if tuple(names) == CORE else ())}
+    return stale(text, {f: changes_of(ROOT, f) if (ROOT / f).exists() else None for f in files})
+
+
 BENCH: Bench | None = None
 
 
@@ -149,7 +157,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "plantloop-covering")
     parser.add_argument("--again", action="store_true", help="only changes the page lists as survivors")
     parser.add_argument("--write", action="store_true", help="write docs/mutations.md")
+    parser.add_argument("--stale", action="store_true", help="list files whose row is old or missing; no run")
     asked = parser.parse_args(arguments)
+    if asked.stale:
+        print("\n".join(outdated(asked.files)))
+        return 0
     environment = dict(os.environ) | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
     known = covering(ROOT, test_files(asked.tests), asked.cache, environment)
     load_libraries()
@@ -160,9 +172,9 @@ def main(arguments: list[str] | None = None) -> int:
         context = multiprocessing.get_context("fork")
         with concurrent.futures.ProcessPoolExecutor(asked.jobs, mp_context=context) as pool:
             for file in files:
-                drawn, possible = draw(file, asked.count, asked.seed)
+                drawn, every = draw(file, asked.count, asked.seed)
                 if asked.again:
-                    drawn = drawn_again(file, changes_of(ROOT, file))
+                    drawn = drawn_again(file, every)
                 if not drawn:
                     continue
                 waiting = []
@@ -184,7 +196,7 @@ def main(arguments: list[str] | None = None) -> int:
                 caught_all += caught
                 seconds = sum(verdict.seconds for verdict in verdicts)
                 print(
-                    f"{file}: {caught} of {len(drawn)} caught, {possible} possible, {seconds:.0f} s",
+                    f"{file}: {caught} of {len(drawn)} caught, {len(every)} possible, {seconds:.0f} s",
                     flush=True,
                 )
                 for verdict, (_, tests, _) in zip(verdicts, waiting, strict=True):
@@ -195,7 +207,7 @@ def main(arguments: list[str] | None = None) -> int:
                 if asked.write:
                     text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
                     PAGE.write_text(
-                        written(text, file, verdicts, possible, asked.seed, again=asked.again),
+                        written(text, file, verdicts, every, asked.seed, again=asked.again),
                         encoding="utf-8",
                     )
     return 0 if caught_all else 1

@@ -11,7 +11,7 @@ from tests import mutations
 from tests.mutating.changes import Change, in_c, in_python
 from tests.mutating.covering import Covering
 from tests.mutating.judging import Bench, Verdict, in_turn, named_in
-from tests.mutating.page import NOT_RUN, PAGE, page, read, with_reason, written
+from tests.mutating.page import NOT_RUN, PAGE, page, read, stale, with_reason, written
 from tests.mutations import draw, files_of, mirrored
 
 SOURCE = b'''"""A sum of 1 and 2."""
@@ -89,8 +89,8 @@ def test_c_is_changed_by_its_tokens():
 
 def test_draws_depend_on_seed_and_file_alone():
     file = "plant/mechanics/saddle.py"
-    (first, possible), (again, _), (other, _) = draw(file, 5, 1), draw(file, 5, 1), draw(file, 5, 2)
-    assert first == again != other and len(first) == 5 < possible
+    (first, every), (again, _), (other, _) = draw(file, 5, 1), draw(file, 5, 1), draw(file, 5, 2)
+    assert first == again != other and len(first) == 5 < len(every)
     assert "cosim/engines/native/runtime/lu.c" in files_of(["cosim/engines/native"])
     with pytest.raises(SystemExit, match="no such file"):
         files_of(["plant/nobody.py"])
@@ -107,16 +107,37 @@ def test_the_page_counts_and_keeps_reasons():
         verdict("3", "not run"),
         verdict("4", "survived"),
     ]
-    text = written("", "a.py", drawn, 9, 1)
+    every = [verdict(str(k), "").change for k in range(9)]
+    text = written("", "a.py", drawn, every, 1)
     files, survivors = read(text)
     assert (files["a.py"].possible, files["a.py"].drawn, files["a.py"].seed) == (9, 4, 1)
     assert "| `a.py` | 9 | 4 | 1 | 0 | 1 | 33 % | 1 |" in text
     assert [s.reason for s in survivors if s.change == drawn[2].change.described] == [NOT_RUN]
     text = with_reason(text, "a.py", drawn[1].change.described, "same: nobody looks at it")
     assert "| `a.py` | 9 | 4 | 1 | 1 | 1 | 50 % | 1 |" in text
-    text = written(text, "a.py", [verdict("3", "caught"), verdict("4", "survived")], 9, 1, again=True)
+    text = written(text, "a.py", [verdict("3", "caught"), verdict("4", "survived")], every, 1, again=True)
     assert "| `a.py` | 9 | 4 | 2 | 1 | 0 | 67 % | 1 |" in text
-    assert "same: nobody looks at it" in written(text, "a.py", drawn, 9, 1)
+    assert "same: nobody looks at it" in written(text, "a.py", drawn, every, 1)
+
+
+def test_rows_of_files_that_changed_are_listed(monkeypatch, capsys, tmp_path):
+    """Whatever can be changed in them, not where it stands nor what is said about it."""
+    every = in_python("f.py", SOURCE)
+    text = written("", "f.py", [verdict("2", "caught")], every, 1)
+    moved = SOURCE.replace(b"a sum", b"the sum").replace(b"\nLIMIT", b"\n\n# a bound\nLIMIT")
+    assert stale(text, {"f.py": every}) == stale(text, {"f.py": in_python("f.py", moved)}) == []
+    for old, new in ((b"* y", b"* x"), (b" - a[x, y]", b"")):
+        now = {"f.py": in_python("f.py", SOURCE.replace(old, new))}
+        (said,) = stale(text, now)
+        assert said == f"f.py: changed, 1 of {len(every)} drawn then, {len(now['f.py'])} possible now"
+    assert stale(text, {"f.py": None}) == ["f.py: is gone and has a row"]
+    assert stale(text, {"b.py": every, "c.py": []}) == [f"b.py: no row, {len(every)} changes possible"]
+    monkeypatch.setattr(mutations, "PAGE", tmp_path / "mutations.md")
+    (tmp_path / "mutations.md").write_text(text)
+    assert mutations.main(["--stale", "plant/mechanics/saddle.py"]) == 0
+    assert capsys.readouterr().out.startswith("plant/mechanics/saddle.py: no row, ")
+    assert mutations.main(["--stale"]) == 0
+    assert "f.py: is gone and has a row" in capsys.readouterr().out
 
 
 def test_the_page_is_what_its_rows_print():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,11 @@ A share of a few changes says little about a file: look at how many were drawn. 
 user sees as it was. *Not tried* are changes of lines that none of the test files chosen for that run runs.
 Neither counts in a share. Tests beyond a budget of time per change were left out, so that a whole run may
 catch what survived here; files without a row were not tried at all.
+
+A row is about the file as it was then: *code* is a hash of the places where it could be changed, and
+`python -m tests.mutations --stale` lists the files that differ by now, and those of the core without a row.
 """
-NAMES = ("file", "changes possible", "drawn", "caught", "same", "not tried", "share", "seed")
+NAMES = ("file", "changes possible", "drawn", "caught", "same", "not tried", "share", "seed", "code")
 FILES = f"| {' | '.join(NAMES)} |\n|{' --- |' * len(NAMES)}"
 SURVIVORS = "| file | change | what it is |\n| --- | --- | --- |"
 NOT_RUN = "no test that was chosen runs it"
@@ -40,6 +44,7 @@ class Counted:
     possible: int
     drawn: int
     seed: int
+    code: str  # fingerprint of the file that was drawn from
 
 
 @dataclass(frozen=True)
@@ -67,12 +72,33 @@ def read(text: str) -> tuple[dict[str, Counted], list[Survivor]]:
     survivors: list[Survivor] = []
     for line in text.splitlines():
         row = cells(line) if line.startswith("| `") else []
-        if len(row) == 8:
+        if len(row) == len(NAMES):
             name = row[0].strip("`")
-            files[name] = Counted(name, int(row[1]), int(row[2]), int(row[7]))
+            files[name] = Counted(name, int(row[1]), int(row[2]), int(row[7]), row[8])
         elif len(row) == 3:
             survivors.append(Survivor(row[0].strip("`"), row[1], row[2]))
     return files, survivors
+
+
+def fingerprint(changes: Sequence[Change]) -> str:
+    """Of a file by its changes: another one where code differs that can be changed, not where comments do."""
+    return sha256("\n".join(f"{c.before} in {c.shown}" for c in changes).encode()).hexdigest()[:8]
+
+
+def stale(text: str, now: Mapping[str, Sequence[Change] | None]) -> list[str]:
+    """Of these files, with their changes (None: gone), those without a row or with one of another state."""
+    rows, _ = read(text)
+    found = []
+    for file, changes in sorted(now.items()):
+        row = rows.get(file)
+        if changes is None:
+            found.append(f"{file}: is gone and has a row")
+        elif row is None and changes:
+            found.append(f"{file}: no row, {len(changes)} changes possible")
+        elif row is not None and row.code != fingerprint(changes):
+            then = f"{row.drawn} of {row.possible} drawn then"
+            found.append(f"{file}: changed, {then}, {len(changes)} possible now")
+    return found
 
 
 def drawn_again(file: str, changes: Sequence[Change]) -> list[Change]:
@@ -83,8 +109,9 @@ def drawn_again(file: str, changes: Sequence[Change]) -> list[Change]:
 
 
 def written(
-    text: str, file: str, verdicts: Sequence[Verdict], possible: int, seed: int, *, again: bool = False
-) -> str:
+    text: str, file: str, verdicts: Sequence[Verdict], every: Sequence[Change], seed: int, *,
+    again: bool = False,
+) -> str:  # fmt: skip
     """The page with a file's rows made anew; with `again`, with those survivors gone that were caught."""
     files, survivors = read(text)
     lived = [v.change.described for v in verdicts if v.outcome != "caught"]
@@ -96,7 +123,7 @@ def written(
         mine = [replace(s, reason=reasons.get(s.change, "")) if s.change in tried else s for s in mine]
     else:
         mine = [Survivor(file, change, reasons.get(change, "")) for change in lived]
-        files[file] = Counted(file, possible, len(verdicts), seed)
+        files[file] = Counted(file, len(every), len(verdicts), seed, fingerprint(every))
     return page(files, [s for s in survivors if s.file != file] + mine)
 
 
@@ -112,7 +139,7 @@ def page(files: dict[str, Counted], survivors: Sequence[Survivor]) -> str:
         numbers = [row.drawn, row.drawn - len(mine), same, idle]
         total += numbers
         shown = " | ".join(map(str, numbers))
-        rows.append(f"| `{name}` | {row.possible} | {shown} | {share(*numbers)} | {row.seed} |")
+        rows.append(f"| `{name}` | {row.possible} | {shown} | {share(*numbers)} | {row.seed} | {row.code} |")
     lines = [
         f"| `{s.file}` | {escaped(s.change)} | {escaped(s.reason)} |" for s in sorted(survivors, key=key)
     ]
