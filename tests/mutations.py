@@ -34,14 +34,18 @@ from tests.mutating.page import PAGE, drawn_again, read, stale, written
 
 ROOT = Path(__file__).parents[1]
 CORE = (
-    "plant/mechanics", "plant/constraints", "plant/forces", "plant/equations", "plant/expressions",
-    "plant/gamma_q", "cosim/compile", "cosim/run", "cosim/analysis", "cosim/engines", "blocks/contract",
-    "blocks/library",
+    "plant/mechanics", "plant/constraints", "plant/forces", "plant/elements/forces", "plant/assembly",
+    "plant/equations", "plant/expressions", "plant/gamma_q", "cosim/compile", "cosim/run", "cosim/analysis",
+    "cosim/engines", "cosim/fmi/coupling", "cosim/fmi/export", "blocks/contract", "blocks/library",
 )  # fmt: skip
 TESTS = ("tests/blocks", "tests/plant", "tests/cosim", "tests/systems")
 CHOICE = "from tests.helpers.runs import"
 PARTS = "from tests.helpers.runtime_parts import"  # tests that call C by themselves
-NATIVE = "cosim/engines/native/native.py"  # tests that run it run C
+# tests that run these run the C of a folder
+MAKERS = {
+    "cosim/engines/native/runtime": "cosim/engines/native/native.py",
+    "cosim/fmi/export/unit": "cosim/fmi/export/binaries.py",
+}
 MOST = 400  # tests for one change
 SLOWER = 8.0  # how much longer than it was measured a run may take: machines are busy
 
@@ -77,7 +81,7 @@ def draw(file: str, count: int, seed: int) -> tuple[list[Change], list[Change]]:
 
 def mirrored(file: str, known: Covering) -> str:
     """The folder of tests that mirrors the folder of a file, or the nearest one around it that has tests."""
-    folder = file.rpartition("/")[0].replace("/native/runtime", "")
+    folder = file.rpartition("/")[0].replace("/native/runtime", "").replace("/export/unit", "/export")
     while folder and not any(test.startswith(f"tests/{folder}/") for test in known.seconds):
         folder = folder.rpartition("/")[0]
     return f"tests/{folder}/" if folder else "tests/"
@@ -94,7 +98,10 @@ def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     """Tests that run a change, likely and short ones first, as many as the budget (s) allows."""
     near = mirrored(change.file, known)
     if change.file.endswith(".c"):
-        found = known.by_file.get(NATIVE, set()) | {t for t in known.seconds if runs_c(t.partition("::")[0])}
+        folder = change.file.rpartition("/")[0]
+        found = set(known.by_file.get(MAKERS.get(folder, ""), set()))
+        if folder.endswith("/runtime"):
+            found |= {t for t in known.seconds if runs_c(t.partition("::")[0])}
     else:
         found = set() if change.module_level else known.of(change.file, change.lines)
         if not found:  # it may run when the file is imported: for tests of the file and of its folder
