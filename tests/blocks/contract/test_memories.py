@@ -113,6 +113,38 @@ def test_what_the_kinds_answer(declared):
     assert {m.name for m in declared.memories_of(Evolving)} == set(KINDS) - without
 
 
+def test_what_is_not_given_is_what_the_calls_say(declared):
+    """Nothing before the first tick, no offset (RATE has none, see above), one component, no limits."""
+    by_name = {m.name: m for m in declared.memories}
+    assert {m.size for m in declared.memories} == {1}
+    begins = {name: m.initial.tolist() for name, m in by_name.items() if m.initial.any()}
+    assert begins == {"x": [0.5], "k": [0.25], "m": [0.75], "branch": [1.0]}
+    x, d, draws, slope = (by_name[name] for name in ("x", "d", "r", "slope"))
+    assert (x.static, list(np.ravel(x.nominal)), x.part, x.labels) == ("solve", [1.0], "", ())
+    assert (d.shortest, d.longest, draws.distribution) == (0.0, 0.0, "normal")
+    assert (slope.assuming, slope.exact) == ((), False)
+    assert not any(m.private for m in declared.memories)
+    assert [o.auxiliary for o in declared.outputs] == [False, False]
+    assert not declared.states_logged and declared.rounding == 0.0
+
+
+def test_what_calls_leave_open_is_named_by_a_number():
+    """How many memories there were; a memory is known by its name."""
+
+    def without_names(b):
+        x = b.continuous("x", 0.0)
+        b.derivative(x, -x)
+        b.sampled(x, "1/10")
+        b.delayed(x, 0.1)
+        b.slope(x)
+        b.random("1/10")
+        b.instants([0.05])
+        b.output("y", b.where_event(x[0], 1.0, 2.0))
+
+    found = [m.name for m in trace(Made(without_names), {}).declared.memories]
+    assert found == ["x", "sampled1", "delayed2", "slope3", "random4", "instants5", "branch6"]
+
+
 def test_a_memory_goes_on_from_one_of_its_kind_and_size(declared):
     by_name = {m.name: m for m in declared.memories}
     assert by_name["m"].continues(by_name["m"]) and by_name["a"].continues(by_name["a"])

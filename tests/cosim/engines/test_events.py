@@ -307,6 +307,22 @@ def test_a_branch_is_on_the_side_of_its_condition_from_the_start_at_ticks_and_be
     assert r["it.down"][:, 0].tolist() == [10, 10, 10, 10, 20, 20]
 
 
+def test_a_branch_that_begins_on_its_threshold_is_on_the_side_of_zero_and_follows_where_that_moves():
+    """g >= 0 is the first side, also where it stays 0, or only a tick looks at it."""
+
+    def equations(b):
+        x, still = ramp(b), b.continuous("still", 0.5)
+        b.derivative(still, 0 * still)
+        b.output("rests", b.where_event(still[0] - 0.5, 10.0, 20.0))
+        b.output("rises", b.where_event(x[0], 10.0, 20.0))
+        b.output("falls", b.where_event(-x[0], 10.0, 20.0))
+        b.output("sampled", x, sample=0.25)
+
+    r = simulate(alone(equations), 1.0, log_at=[0.0, 0.1, 0.25, 1.0])
+    assert r["it.rests"][:, 0].tolist() == r["it.rises"][:, 0].tolist() == [10] * 4
+    assert r["it.falls"][1:, 0].tolist() == [20] * 3
+
+
 # --- stop, log ----------------------------------------------------------------------------------------
 
 
