@@ -33,6 +33,11 @@ def shapes(rows, sizes=(N, N, 0, N), **options):
     return [{c.shape.number: c.shape for c in q.copies} for q in pieces], run
 
 
+def operations(pieces):
+    """How many operations there are in the loops."""
+    return {len(shape.operations) for piece in pieces for shape in piece.values()}
+
+
 def test_results_that_the_next_part_reads_stay_in_registers():
     """sin(x p) is put out and read again, x + h besides: one loop of five operations, nothing in scratch."""
 
@@ -58,6 +63,21 @@ def test_what_others_read_is_kept():
     found, run = shapes(rows)
     assert run.plan.doubles == 2 * N
     assert [len(s.operations) for piece in found for s in piece.values()] == [2, 1]
+
+
+def test_copies_that_read_what_others_make_in_no_order_are_left_alone():
+    """In one loop with the sines the products would fetch the bounded numbers from all over an array."""
+    order = np.random.default_rng(3).permutation(N).tolist()
+
+    def rows(other):
+        def made(x, h, p):
+            sines, bounded = [ca.sin(x[i]) for i in range(N)], [ca.fmin(h[i], 0.5) for i in range(N)]
+            return [*sines, *bounded, *(sines[i] * bounded[other[i]] for i in range(N))]
+
+        return made
+
+    assert operations(shapes(rows(order))[0]) == {1}
+    assert operations(shapes(rows(range(N)))[0]) == {3}
 
 
 def test_nothing_is_fused_around_what_stands_in_between():
@@ -91,6 +111,17 @@ def test_kinds_in_turn_and_in_a_row_are_divided():
     for rows in (in_turn, in_a_row):
         found, run = shapes(rows, (2 * N, 2 * N, 0, 0))
         assert [len(s) for s in found] == [1] and run.plan.doubles == 0
+
+
+def test_kinds_by_what_other_parts_make_are_divided():
+    """Bounded sines in turn of either half of the sines, and what reads both: beside the sines one loop."""
+
+    def rows(x, h, p):
+        sines = [ca.sin(x[i]) for i in range(2 * N)]
+        bounded = [ca.fmin(sines[i + half], 0.5) for i in range(N) for half in (0, N)]
+        return [*sines, *bounded, *(bounded[2 * i] / bounded[2 * i + 1] for i in range(N))]
+
+    assert operations(shapes(rows, (2 * N, 0, 0, 0))[0]) == {1, 3}
 
 
 def test_shapes_grow_to_a_limit():
