@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -413,6 +413,16 @@ class NativeEngine(Engine):
         """See `Engine.next_stop`."""
         self._enter()
         return float(self._pl.pl_next_stop(self._run))
+
+    def read_held_samples(self, places: Mapping[int, int]) -> None:
+        """Let compiled code of a master read samples in h where all those of a rate are held there.
+
+        places : in h, by the hash of the scalar that stands there
+        """
+        for rows, names in zip(self._samples, self._sampled, strict=True):
+            if rows.held is None:
+                scalars = [s for n in names for s in ca.vertsplit(self.system.signal(n).expression)]
+                rows.stand_at([places.get(s.element_hash(), -1) for s in scalars])
 
     # --- log -------------------------------------------------------------------------------------
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:

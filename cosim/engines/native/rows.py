@@ -37,6 +37,13 @@ class Rows:
         buffer.n_pieces, buffer.pieces = len(self._pieces), b.pointer(self._pieces)
         self._inner = self._places[self._places >= code.first_inner]
         buffer.n_inner, buffer.inner = len(self._inner), b.pointer(self._inner)
+        self.held: np.ndarray | None = None  # where in h the same numbers are, where that is known
+
+    def stand_at(self, held: Sequence[int]) -> None:
+        """The numbers are in h at these places too, -1 for one that is not: nothing needs to be evaluated."""
+        self.held = np.array(held, dtype=np.int32)
+        if len(held) and min(held) >= 0:
+            self.buffer.held = b.pointer(self.held)
 
     def reserve(self, rows: int) -> None:
         """Have room for at least some of so many more rows."""

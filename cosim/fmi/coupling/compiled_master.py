@@ -172,6 +172,7 @@ class CompiledMaster:
             self._wired = b.new("double *", coupled.n_inputs)
             m.wired = self._wired
         m.only_counts = m.idle and _only_counts(coupled)
+        self._held = _places(coupled.system.h) if m.only_counts else {}
         m.iterate = {False: 0, True: 1, "newton": 2}[coupling.iterate]
         if control is not None:
             m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
@@ -212,6 +213,8 @@ class CompiledMaster:
         m.phase, m.begins_iterated = 0, self.macro.begins_iterated
         m.horizon = max(until - begun, until)
         self._until, self._begun, self._message = until, begun, ""
+        if m.only_counts:
+            self.engine.read_held_samples(self._held)
         self._enter()
         try:
             self.engine.walk(lambda runtime: int(runtime.pl_couple(m, until)), self._serve, until, progress)
@@ -353,7 +356,7 @@ def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
     slopes = [np.concatenate([u.slope, u.curvature]) for u in coupled.units if u.since >= 0]
     zero = pick(system.h, np.concatenate([np.zeros(0, int), *slopes]))
     straight = ca.substitute(coupled.inputs, zero, ca.SX.zeros(zero.numel()))
-    places = {s.element_hash(): k for k, s in enumerate(ca.vertsplit(ca.vertcat(system.h, system.p)))}
+    places = _places(ca.vertcat(system.h, system.p))
     found, adds = [], []
     for s, drawn in zip(ca.vertsplit(straight), ca.vertsplit(coupled.inputs), strict=True):
         place = places.get(s.element_hash(), -1)
@@ -362,6 +365,11 @@ def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
         found.append(place)
         adds.append(float(s) if place < 0 else -0.0 if drawn.element_hash() in places else 0.0)
     return (np.array(found, dtype=np.int32), np.array(adds)) if found else None
+
+
+def _places(symbols: ca.SX) -> dict[int, int]:
+    """The place of each scalar by its hash."""
+    return {s.element_hash(): k for k, s in enumerate(ca.vertsplit(symbols))}
 
 
 def _only_counts(coupled: CoupledSystem) -> bool:

@@ -57,6 +57,7 @@ typedef struct {
     int32_t n_pieces, n_inner;
     const int32_t *pieces;  /* pieces of the signals these places need, in order */
     const int32_t *inner;   /* (n_inner,) those of the places that are behind the signals */
+    const int32_t *held;    /* (width,) where in h the same numbers are, so that nothing is evaluated; or null */
 } pl_buffer;
 
 /* Events as they happen, one after the other: time, event, what it resets before and after. */

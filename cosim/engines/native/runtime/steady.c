@@ -127,15 +127,36 @@ static int64_t room(const pl_coupling *m, int counted)
     return found;
 }
 
+/* A row of samples that are held, in a buffer with room; 0 where one is not finite. */
+PL_INLINE int log_held(pl_run *r, pl_buffer *b, double t)
+{
+    const double *h = r->context->h;
+    double *row = b->rows + b->count * (b->width + 1), zero = 0.0; /* as in pl_all_finite */
+
+    row[0] = t;
+    for (int i = 0; i < b->width; i++) {
+        const double x = h[b->held[i]];
+        row[1 + i] = x;
+        zero += x * 0.0;
+    }
+    if (zero != 0.0) return 0;
+    b->count++;
+    r->last_good = t;
+    return 1;
+}
+
 static int count_ticks(pl_coupling *m)
 {
     pl_run *r = m->run;
+    int left = 0;
 
     for (int i = 0; i < r->system->n_rates; i++) {
+        pl_buffer *b = &r->log->ticks[i];
         pl_count_tick(r, i, m->t1);
-        r->due[i] = 1;
+        r->due[i] = b->width && !(b->held && log_held(r, b, m->t1));
+        left |= r->due[i];
     }
-    return pl_log_ticks(r);
+    return left ? pl_log_ticks(r) : PL_DONE;
 }
 
 int pl_steady_steps(pl_coupling *m, double until)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blocks import Block, Equations, Gain, Hold, Step, TimeTable
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, SimulationError
 from cosim import FMU, Coupling, Diagram, Simulation, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -115,6 +115,19 @@ def test_a_unit_that_reads_what_ticks_count():
     for k in range(20):
         x = q * x + (1 - q) * (k + 1)
     assert one[0]["a.y"][-1, 0] == pytest.approx(x, rel=1e-12)
+
+
+@pytest.mark.parametrize("order", [*ORDERS, None])
+def test_an_output_that_is_no_number_ends_the_run(order):
+    """Of a unit that nobody reads, from 0.5 s on: at the sample of that tick, else at the row of the log."""
+    d = Diagram("faulty")
+    d.add("unit", FMU(build_fmu("faulty"), sample="1/10", start={"fault": 7, "when": 0.5}))
+    d.ground("unit.u")
+    with Simulation(d, engine="native", **({} if order is None else {"coupling": order})) as sim:
+        sim.log([0.6])
+        with pytest.raises(SimulationError, match=r"'unit\.y' = nan") as caught:
+            sim.advance(2.0)
+    assert caught.value.time == (0.5 if order is None else 0.6)
 
 
 # --- what our own blocks do at instants that are known before ---------------------------------------------
