@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from blocks.errors import PlantloopError
-from cosim.cli.package_runs import DEFAULT_END, length_of, warn_of_start
+from cosim.cli.package_runs import DEFAULT_END, ExperimentSpan
 from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmu import FMU
@@ -87,8 +87,16 @@ def _size(v: Variable) -> str:
     return f"[{', '.join(map(str, v.shape))}]" if v.shape else ""
 
 
+def span_of(path: Path) -> ExperimentSpan:
+    """The span of the default experiment of an FMU."""
+    e = read(Package(path).xml, str(path)).experiment
+    return ExperimentSpan.of(e.start, e.stop)
+
+
 def run(path: Path, engine: str | None, progress: Callable[[float], None] | None = None) -> Result:
     """Run an FMU by itself over its default experiment, inputs at their start values.
+
+    Time counts from the start of the experiment.
 
     Raises
     ------
@@ -97,11 +105,12 @@ def run(path: Path, engine: str | None, progress: Callable[[float], None] | None
     """
     from cosim.simulation import simulate
 
-    fmu = FMU(path) if _has_step(path) else FMU(path, sample=_step(path))
-    e = fmu.description.experiment
-    until = length_of(e.start, e.stop)
-    warn_of_start(path, e.start, until)
-    return simulate(fmu, until=until, engine=engine or "auto", progress=progress, log_every=e.step)
+    span = span_of(path)
+    sample = None if _has_step(path) else (span.length or DEFAULT_END) / 500
+    stop = span.start + span.length if span.length else None
+    fmu = FMU(path, sample=sample, start_time=span.start, stop_time=stop)
+    every = fmu.description.experiment.step
+    return simulate(fmu, until=span.length, engine=engine or "auto", progress=progress, log_every=every)
 
 
 def _has_step(path: Path) -> bool:
@@ -110,12 +119,6 @@ def _has_step(path: Path) -> bool:
     if d.kinds == ("se",):
         return common_interval(d, {}) is not None or d.experiment.step is not None
     return cs is None or d.experiment.step is not None or cs.fixed_internal_step is not None
-
-
-def _step(path: Path) -> float:
-    """The communication step: a five hundredth of the experiment if none is given."""
-    e = read(Package(path).xml, str(path)).experiment
-    return (length_of(e.start, e.stop) or DEFAULT_END) / 500
 
 
 def _of_fmpy(path: Path) -> list[str]:

@@ -1,14 +1,18 @@
-"""`cosim run` of an FMU or an SSP package by itself: a table of final values, and the result in a file."""
+"""`cosim run` of an FMU or an SSP package by itself: a table of final values, and the result in a file.
+
+The run is that of the default experiment, and its result has the time of the FMUs.
+"""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blocks.errors import SimulationError
 from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_rows
+from cosim.result.record import TickSeries
 
 if TYPE_CHECKING:
     from cosim.result.result import Result
@@ -17,37 +21,48 @@ SHOWN = 12  # most final values shown
 DEFAULT_END = 1.0  # s, if there is no default experiment
 
 
-def length_of(start: float | None, stop: float | None) -> float:
-    """The length of a run over a default experiment [s]: runs begin at t = 0, wherever that does."""
-    begins = start or 0.0
-    return DEFAULT_END if stop is None else stop - begins if stop > begins else stop
+@dataclass(frozen=True)
+class ExperimentSpan:
+    """The span of a default experiment [s] on the clock of the FMUs; a run counts from its start."""
+
+    start: float
+    length: float
+
+    @staticmethod
+    def of(start: float | None, stop: float | None) -> ExperimentSpan:
+        """From the attributes of a description; without a stop that makes sense, `DEFAULT_END` long."""
+        begin = 0.0 if start is None else start
+        return ExperimentSpan(begin, DEFAULT_END if stop is None or stop < begin else stop - begin)
 
 
-def warn_of_start(path: Path, start: float | None, until: float) -> None:
-    """Warn of a default experiment that does not begin at t = 0."""
-    if start:
-        warnings.warn(
-            f"the default experiment of '{path.name}' begins at t={start:g} s; runs begin at t=0 s, and this "
-            f"one ends at t={until:g} s. An opened FMU begins where it is told to: "
-            f"initialize(start_time={start:g}).",
-            stacklevel=3,
-        )
+def on_clock(result: Result, start: float) -> Result:
+    """The result of a run without a coupling, on a clock that shows `start` [s] where the run begins."""
+    if not start:
+        return result
+    events = tuple(event._replace(time=event.time + start) for event in result.events)
+    ticks = {name: TickSeries(s.time + start, s.values) for name, s in result.ticks_of.items()}
+    return replace(result, time=result.time + start, events=events, ticks_of=ticks)
 
 
-def run_package(path: Path, folder: Path, made: Callable[[], Result]) -> None:
+def run_package(path: Path, folder: Path, span: ExperimentSpan, made: Callable[[], Result]) -> None:
     """Show and write the results of a run `made`; for a failed run, those up to the failure."""
     print_heading(path.stem, str(path))
     try:
-        result = made()
+        result = on_clock(made(), span.start)
     except SimulationError as error:
         if error.result is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            error.result.save(folder / "result.nc")
+            on_clock(error.result, span.start).save(folder / "result.nc")
             print_error(f"partial result written: {folder / 'result.nc'}")
+        if span.start:
+            print_error(
+                f"times that are not those of an FMU are counted from the start at t={span.start:g} s"
+            )
         raise
     folder.mkdir(parents=True, exist_ok=True)
     result.save(folder / "result.nc")
-    rows = [Row("run", f"{result.time[-1]:g} s, {result.settings['engine'].value} engine")]
+    begin = f"from {span.start:g} to " if span.start else ""
+    rows = [Row("run", f"{begin}{result.time[-1]:g} s, {result.settings['engine'].value} engine")]
     if result.message:
         rows.append(Row("end", result.message))
     for k, name in enumerate(list(result)[:SHOWN]):

@@ -64,9 +64,11 @@ def run_package_file(path: Path, out: Path | None, engine: str | None, trust: bo
 
     folder = output_folder(out, path.stem, trust)
     if path.suffix.lower() == ".ssp":
-        run_package(path, folder, lambda: ssp_commands.run(path, engine, trust))
+        span = ssp_commands.span_of(path)
+        run_package(path, folder, span, lambda: ssp_commands.run(path, engine, trust))
     else:
-        run_package(path, folder, lambda: fmu_commands.run(path, engine))
+        span = fmu_commands.span_of(path)
+        run_package(path, folder, span, lambda: fmu_commands.run(path, engine))
 
 
 def run_deck_file(

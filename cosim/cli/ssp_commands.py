@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError
-from cosim.cli.package_runs import length_of, warn_of_start
+from cosim.cli.package_runs import ExperimentSpan
 from cosim.fmi.ssp.ssd_reader import read_ssp
 from cosim.fmi.ssp.structure import Connector, ConnectorLink, StructuredSystem
 
@@ -77,8 +77,16 @@ def _index(index: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, index))}]" if index else ""
 
 
+def span_of(path: Path) -> ExperimentSpan:
+    """The span of the default experiment of a package."""
+    e = read_ssp(path).experiment
+    return ExperimentSpan.of(e.start, e.stop)
+
+
 def run(path: Path, engine: str | None, trust: bool) -> Result:
     """Run a package over its default experiment, its own inputs at their start values.
+
+    Time counts from the start of the experiment.
 
     Raises
     ------
@@ -89,13 +97,11 @@ def run(path: Path, engine: str | None, trust: bool) -> Result:
     from cosim.fmi.ssp.importing import import_ssp
     from cosim.simulation import simulate
 
-    e = read_ssp(path).experiment
     if not trust:
         raise PlantloopError(
             f"running '{path}' would run the native code of the FMUs in it.",
             path=str(path),
             hint="If you trust it, allow that with --trust.",
         )
-    until = length_of(e.start, e.stop)
-    warn_of_start(path, e.start, until)
-    return simulate(import_ssp(path), until, engine=engine or "auto")
+    span = span_of(path)
+    return simulate(import_ssp(path, start_time=span.start), span.length, engine=engine or "auto")

@@ -56,9 +56,10 @@ class CoSimulationUnit:
         self._smooth = np.array([v.continuous for v in scalars], dtype=bool)
         self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
         self._given = self._defaults.copy()  # parameters as last set
-        self._time: float | None = None
+        self._time: float | None = None  # s, on the clock of the FMU, as everything inside
         self._ended = False
-        self._begun, self._stop_time = 0.0, setup.stop_time
+        self._clock, self._stop_time = setup.clock, setup.stop_time
+        self._begun = self._clock.at(0.0)
         self._intermediate, self._end_message = curves, setup.end_message
         self._derivatives: InputDerivatives | None = None
         own = self._component
@@ -74,6 +75,7 @@ class CoSimulationUnit:
         ------
         FMUCallError      the FMU fails, discards the step, or a fixed parameter was changed
         """
+        t = self._clock.at(t)
         inputs, parameters = u[: self._inputs.size], u[self._inputs.size :]
         if self._time is None:
             self._initialize(t, inputs, parameters)
@@ -186,7 +188,7 @@ class CoSimulationUnit:
 
     def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
         """See `SteppingUnit.begin`."""
-        self._enter(t, u, p)
+        self._enter(self._clock.at(t), u, p)
 
     def exchange(self, u: np.ndarray) -> np.ndarray:
         """See `SteppingUnit.exchange`."""
@@ -206,17 +208,25 @@ class CoSimulationUnit:
         """See `SteppingUnit.step`: events at its end are handled, unless it is visited there."""
         self._inputs.hold(u)
         if slope.any() or curvature.any():
-            self._bend(t, u, slope, curvature)
+            self._bend(self._clock.at(t), u, slope, curvature)
         events = self._steps if isinstance(self._steps, EventModeSteps) else None
         before = 0 if events is None else events.jumps
         try:
-            reached = t if self._ended else self._advance(t + h, bool(slope.any() or curvature.any()))
+            reached = self._clock.at(t if self._ended else t + h)
+            if not self._ended:
+                reached = self._advance(reached, bool(slope.any() or curvature.any()))
         finally:
             if self._intermediate is not None:
                 self._intermediate.hold()
         self._time = reached
         jumped = events is not None and (self._meets(events) or events.jumps > before)
-        return Reached(reached, self._end_message if self._ended else "", jumped)
+        return self._reached(t, t + h, jumped)
+
+    def _reached(self, t: float, end: float, jumped: bool = False) -> Reached:
+        """The result of a step from t to `end` [s] of the run."""
+        assert self._time is not None  # initialised before
+        there = end if self._time == self._clock.at(end) else max(t, self._clock.run_time(self._time))
+        return Reached(there, self._end_message if self._ended else "", jumped)
 
     def _meets(self, events: EventModeSteps) -> bool:
         """Handle events where it stands, unless it is visited there; returns whether outputs jump."""
@@ -243,7 +253,7 @@ class CoSimulationUnit:
             return None
         found = compiled_calls_of(self._native, self._description.inputs, self._variables, table)
         if found is not None:
-            table.slopes = self.slopes
+            table.slopes, table.clock = self.slopes, self._clock.start
             if self._intermediate is not None:
                 found.append(self._intermediate.shared)
                 table.asked = bindings.pointer(self._intermediate.shared)
@@ -267,17 +277,17 @@ class CoSimulationUnit:
 
     def came_to(self, t: float) -> None:
         """Note that compiled code has stepped the FMU to t [s]."""
-        self._time = self._component.call.time = t
+        self._time = self._component.call.time = self._clock.at(t)
 
     def stepped(self, end: float, status: int, bent: bool) -> Reached:
         """Note that compiled code has stepped it to `end` [s], with a status; see `CalledUnit.stepped`."""
         assert self._native is not None and self._time is not None
-        outcome = self._native.stepped(self._time, end - self._time, status)
+        there = self._clock.at(end)
+        outcome = self._native.stepped(self._time, there - self._time, status)
         if not bent:
-            outcome = rest_of_step(self._native, outcome, self._time, end)
-        reached = self._after(outcome, end)
-        self._time = reached
-        return Reached(reached, self._end_message if self._ended else "")
+            outcome = rest_of_step(self._native, outcome, self._time, there)
+        begun, self._time = self._time, self._after(outcome, there)
+        return self._reached(self._clock.run_time(begun), end)
 
     def _bend(self, t: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> None:
         """Let inputs follow a parabola over the next step."""
@@ -322,7 +332,8 @@ class CoSimulationUnit:
         BlockError      the FMU cannot write its state
         """
         facts = {
-            "format": FORMAT, "time": self._time, "ended": self._ended, "given": self._given.tolist(),
+            "format": FORMAT, "clock": self._clock.start, "time": self._time, "ended": self._ended,
+            "given": self._given.tolist(),
             "steps": self._steps.kept() if self._time is not None else None, "inputs": self._inputs.kept(),
         }  # fmt: skip
         state = b""
@@ -340,6 +351,7 @@ class CoSimulationUnit:
         """Restore what `save` returned, perhaps in another process."""
         head, _, rest = state.partition(b"\n")
         facts = json.loads(head)
+        self._clock.check_same(facts.get("clock", 0.0), self._description.file)
         if facts["time"] is None:
             if self._time is not None:
                 self._component.reset()

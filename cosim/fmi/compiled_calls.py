@@ -55,6 +55,7 @@ class CompiledUnit:
         t = self.table
         t.version = component.description.major
         t.component = void(call.component)
+        t.clock = unit.clock.start
         t.nx, t.np, t.nz = ports.nx, ports.np, ports.n_indicators
         names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
         unused = set() if ports.nx else {"set_states", "get_states", "derivatives"}

@@ -35,6 +35,7 @@ from cosim.fmi.reading import read
 from cosim.fmi.session import Session
 from cosim.fmi.setup import Setup
 from cosim.fmi.steps import Steps
+from cosim.fmi.unit_clock import UnitClock
 from cosim.fmi.values import checked_start
 
 
@@ -65,6 +66,8 @@ class FMU(Block):
     timeout : limit of a call of an isolated FMU [s]; None: no limit
     event_mode : use event mode in co-simulation of FMI 3.0; None: only if the FMU has clocks
     stop_time : end of the run [s], for an FMU that does not start without one; None: the FMU gets none
+    start_time : time of the FMU when the run begins [s]; its clock is that of the run plus this. Times in
+        messages of the FMU, and stop_time, are those of its own clock
 
     Parameters of the run are the FMU's parameters and start values that are numbers ("motor.J").
 
@@ -90,6 +93,7 @@ class FMU(Block):
     offset: Rate = 0
     event_mode: bool | None = None
     stop_time: float | None = None
+    start_time: float = 0.0
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +107,11 @@ class FMU(Block):
             number(self.timeout, "FMU: timeout", "a number of seconds above 0", above=0.0, error=FMUError)
         if self.stop_time is not None:
             number(self.stop_time, "FMU: stop_time", "a time [s]", error=FMUError)
+        set_(self, "start_time", number(self.start_time, "FMU: start_time", "a time [s]", error=FMUError))
         d = self.description
+        if self.stop_time is not None and self.stop_time <= self.start_time:
+            what = f"stop_time={self.stop_time:g} s is not after start_time={self.start_time:g} s"
+            raise d.fault(what, "Both are times of the FMU's own clock.")
         check_importer(self.importer)
         if self.isolate and self.importer != "native":
             raise d.fault(f"isolate=True and importer='{self.importer}' exclude each other")
@@ -296,7 +304,8 @@ class FMU(Block):
         ------
         FMUError      it cannot be loaded or instantiated, or refuses a start value
         """
-        return Session(self.component, self._steps, self.description, self.start_values, self.stop_time)
+        times = (self.start_time, self.stop_time)
+        return Session(self.component, self._steps, self.description, self.start_values, *times)
 
     def _steps(self, session: Session) -> Steps:
         setup = self._setup
@@ -330,6 +339,7 @@ class FMU(Block):
             self._own_starts,
             self._called,
             self.stop_time,
+            UnitClock(self.start_time),
         )
 
     @property

@@ -1,6 +1,7 @@
 """An FMU for model exchange in one run: its functions of time, states and inputs, and its events.
 
-Every function takes an argument (n,): states, inputs, parameters. Until the first event of a run, which is at
+Every function takes an argument (n,): states, inputs, parameters. Times are those of the FMU's clock, but the
+time of the next event, which a run gets, is that of the run. Until the first event of a run, which is at
 its start, the FMU stands as it was initialised: states that were given other values than `ModelStart` found
 are those, all others are what initialisation with the run's parameters makes of them.
 """
@@ -25,6 +26,7 @@ from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
 from cosim.fmi.model_exchange_slopes import FMUSlopes, Value, slope_by_time
+from cosim.fmi.unit_clock import UnitClock
 
 NEVER = 1e30  # s; an event time that is never reached
 
@@ -86,7 +88,7 @@ class ModelExchangeUnit:
 
     defaults : (np,) start values of the parameters in the description; texts : start values that are no
     numbers, and structural parameters; start : what `ModelStart` found; input_start : (nu,)
-    stop_time : s; the end of the run as the FMU is told it
+    stop_time : s; the end of the run as the FMU is told it; clock : of the FMU
     """
 
     def __init__(
@@ -100,10 +102,11 @@ class ModelExchangeUnit:
         rounds: EventRounds,
         start: ModelStart | None = None,
         stop_time: float | None = None,
+        clock: UnitClock | None = None,
     ) -> None:
         self.component, self.description, self.ports = component, description, ports
         self._defaults, self._texts, self._input_start = defaults, dict(texts), input_start
-        self._start, self._stop_time = start, stop_time
+        self._start, self._stop_time, self.clock = start, stop_time, clock or UnitClock()
         self.steps_asked = 0  # number of events that the FMU has requested after steps
         self.initialised = self.begun = self.terminated = False
         self.in_event = False  # in event mode, where compiled code has left it
@@ -111,7 +114,8 @@ class ModelExchangeUnit:
         self.compiled: Any = None  # what compiled code calls; it must know when something else is called
         self.given = defaults.copy()  # parameters as last set
         self.inputs_given = input_start.copy()
-        self.stands_from, self.next = 0.0, NEVER  # s; the newest event, before which it cannot be asked
+        # s; the newest event, before which it cannot be asked, and the next one
+        self.stands_from, self.next = self.clock.at(0.0), NEVER
         self._rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
         self._slopes = FMUSlopes(component)
@@ -249,7 +253,7 @@ class ModelExchangeUnit:
     def found_start(self, p: np.ndarray) -> ModelStart:
         """Initialise a unit that has no `ModelStart` yet, with parameters p (np,), and return its start."""
         nx = self.ports.nx
-        self._initialise(0.0, np.zeros(nx), self.inputs_given, p)
+        self._initialise(self.clock.at(0.0), np.zeros(nx), self.inputs_given, p)
         nominals = np.abs(self.component.nominals(np.ones(nx)))
         good = np.isfinite(nominals) & (nominals > 0)
         return ModelStart(self._x.copy(), np.where(good, nominals, 1.0))
@@ -281,7 +285,8 @@ class ModelExchangeUnit:
         """The results of an event: states, time of the next one [s], whether the run ends, kept outputs."""
         values, counts = self._rounds.values, self._rounds.counts
         kept = [[float(counts[v.name])] if v.clock is not None else values[v.name] for v in self.ports.kept]
-        return np.concatenate([x, [self.next, float(self.terminated)], *kept])
+        next_event = NEVER if self.next >= NEVER else self.clock.run_time(self.next)
+        return np.concatenate([x, [next_event, float(self.terminated)], *kept])
 
     def _risen(self, levels: np.ndarray) -> list[Variable]:
         """Clocks whose number has risen."""
@@ -420,7 +425,8 @@ class ModelExchangeUnit:
 
     def _saved(self) -> bytes:
         facts = {
-            "begun": self.begun, "terminated": self.terminated, "asked": self.steps_asked,
+            "clock": self.clock.start, "begun": self.begun, "terminated": self.terminated,
+            "asked": self.steps_asked,
             "given": self.given.tolist(), "inputs": self.inputs_given.tolist(), "next": self.next,
             "from": self.stands_from,
             "time": self.component.call.time, "rounds": self._rounds.kept(), "levels": self._levels.tolist(),
@@ -443,6 +449,7 @@ class ModelExchangeUnit:
     def _load(self, state: bytes) -> None:
         head, _, rest = state.partition(b"\n")
         facts = json.loads(head)
+        self.clock.check_same(facts.get("clock", 0.0), self.description.file)
         self._asked = None
         if not facts["begun"]:
             if self.initialised:
@@ -452,7 +459,7 @@ class ModelExchangeUnit:
         given, inputs = np.array(facts["given"], float), np.array(facts["inputs"], float)
         if not self.initialised:
             start = np.zeros(self.ports.nx) if self._start is None else self._start.states
-            self._initialise(0.0, start, inputs, given)
+            self._initialise(self.clock.at(0.0), start, inputs, given)
         self.component.deserialize(rest)
         self.begun, self.terminated, self.steps_asked = True, facts["terminated"], facts["asked"]
         self.given, self.inputs_given = given, inputs

@@ -83,6 +83,7 @@ def _unit(setup: Setup, ports: Ports, component: Any, start: ModelStart | None) 
         rounds,
         start,
         setup.stop_time,
+        setup.clock,
     )
 
 
@@ -231,20 +232,20 @@ def _outputs(
         b.output(v.name, shown[v.type, v.reference], unit=setup.unit_of(v))
 
 
-# Functions that a run calls with its unit, see `Equations.opaque`.
+# Functions that a run calls with its unit at a time of the run, see `Equations.opaque`.
 def _asked(of: Callable[..., Any], unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
     with unit.alone():
-        return of(unit, t, a)
+        return of(unit, unit.clock.at(t), a)
 
 
 def _of_group(of: Callable[..., Any], group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
     with unit.alone():
-        return of(unit, group, t, a)
+        return of(unit, group, unit.clock.at(t), a)
 
 
 def _by_time(of: Callable[..., Any], unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:
     with unit.alone():
-        return unit.by_time(lambda s, b: of(unit, s, b), t, a)
+        return unit.by_time(lambda s, b: of(unit, s, b), unit.clock.at(t), a)
 
 
 def _group_at(group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> Any:

@@ -54,6 +54,7 @@ class Session:
         steps: Callable[[Session], Steps],
         description: FMUDescription,
         start: Mapping[str, Any],
+        start_time: float = 0.0,
         stop_time: float | None = None,
     ) -> None:
         self.component = open_component()
@@ -62,7 +63,7 @@ class Session:
         self.time, self.terminated = math.nan, False
         self._left = False  # has it been told that the run is over?
         self._failed = False  # in a step, after which it can only be reset or set to a saved state
-        self._make_steps, self._stop_time = steps, stop_time
+        self._make_steps, self._start_time, self._stop_time = steps, start_time, stop_time
         self._start, self._given, self._opened = dict(start), dict(start), description
         self.tolerance: float | None = None
         self._quick: Callable[[float, float], int] | None = None
@@ -92,17 +93,18 @@ class Session:
         return not math.isnan(self.time)
 
     def initialize(
-        self, start_time: float = 0.0, tolerance: float | None = None, stop_time: float | None = None
+        self, start_time: float | None = None, tolerance: float | None = None, stop_time: float | None = None
     ) -> None:
         """Initialise at `start_time` [s] with the start values and inputs set before.
 
-        stop_time : s; None takes that of `FMU(stop_time=)`
+        start_time, stop_time : s; None takes those of `FMU(start_time=, stop_time=)`
 
         Raises
         ------
         FMUError      it is initialised already
         FMUCallError  the FMU fails
         """
+        start_time = self._start_time if start_time is None else start_time
         start = number(start_time, "start_time", error=FMUError)
         stop_time = self._stop_time if stop_time is None else stop_time
         if tolerance is not None:

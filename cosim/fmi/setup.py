@@ -18,6 +18,7 @@ from cosim.fmi.event_rounds import EventRounds, clocked
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.scheduled import ScheduledSteps
 from cosim.fmi.steps import CoSimulationSteps, Steps
+from cosim.fmi.unit_clock import UnitClock
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Setup:
     own_starts: Mapping[str, Any] = field(default_factory=dict)  # of arrays with other sizes
     called: str = "an FMU"  # name in messages
     stop_time: float | None = None  # s; the end of the run that the FMU is given
+    clock: UnitClock = field(default_factory=UnitClock)  # where its time stands when the run begins
 
     @property
     def triggers(self) -> tuple[Variable, ...]:

@@ -52,6 +52,7 @@ class FMUTable:
     timeout: float | None = key(number(above=0, unit="s"), default=None)
     event_mode: bool | None = key(boolean, default=None)
     stop_time: float | None = key(number(unit="s"), default=None)
+    start_time: float = key(number(unit="s"), default=0.0)
 
 
 def check_fmus(tables: Mapping[str, FMUTable], place: FilePlace, trust: bool) -> None:

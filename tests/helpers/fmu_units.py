@@ -340,6 +340,16 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     ),
     "feedthrough": _feedthrough,
     "statespace": _statespace,
+    "calendar": lambda: Unit(
+        (
+            *map(_out, _states(x=0.0)[:1]),
+            _states(x=0.0)[1],
+            Var("now", causality="output", depends=()),
+            Var("days", "Int32", "output", "discrete", 0, "exact"),
+        ),
+        stop=4.0,
+        step=0.25,
+    ),
     "resource": lambda: Unit(
         (Var("y", "Int32", "output", "discrete"),), resources={"y.txt": "a"}, directional=False
     ),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from blocks.arguments import number
 from blocks.contract.rate import Rate
 from cosim.diagram import Diagram
 from cosim.fmi.ssp.archive import DESCRIPTION
 from cosim.fmi.ssp.ssd_reader import read_ssp
+from cosim.fmi.ssp.ssp_errors import SSPError
 from cosim.fmi.ssp.to_diagram import drawn
 
 
@@ -18,6 +20,7 @@ def import_ssp(
     variant: str = DESCRIPTION,
     sample: Rate | None = None,
     folder: str | os.PathLike[str] | None = None,
+    start_time: float = 0.0,
 ) -> Diagram:
     """The diagram of an SSP 1.0 or 2.0 package: its FMUs as blocks, nested systems as diagrams inside.
 
@@ -29,6 +32,8 @@ def import_ssp(
     sample : s          communication step of the components that our annotation gives none; default that of
                         the FMU's own default experiment
     folder : path       where its FMUs are put; default a temporary one that goes with the diagram
+    start_time : s      time of its FMUs when a run begins, as in `FMU`; that of its default experiment is
+                        ``read_ssp(path).experiment.start``
 
     Values of parameter sets become start values; those of outer systems take precedence. Connections convert
     units and apply their transformations; inputs without a connection keep their start value. `read_ssp`
@@ -42,7 +47,9 @@ def import_ssp(
     >>> d = import_ssp("drive.ssp")
     >>> r = simulate(d, until=10, coupling="jacobi")
     """
-    return drawn(read_ssp(path, variant), sample, None if folder is None else Path(os.fspath(folder)))
+    number(start_time, "import_ssp: start_time", "a time [s]", error=SSPError)
+    where = None if folder is None else Path(os.fspath(folder))
+    return drawn(read_ssp(path, variant), sample, where, start_time)
 
 
 __all__ = ["import_ssp", "read_ssp"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ def export_ssp(
     Parameters
     ----------
     parameters : dict       "motor.J" -> value, instead of what the blocks say
-    start, stop : s         the default experiment
+    start, stop : s         the default experiment; without a start it begins at the `start_time` of the FMUs
     version : str           of SSP, "1.0" or "2.0"; None: 1.0, but 2.0 where there are arrays
 
     Raises
@@ -78,6 +78,7 @@ def export_ssp(
     netlist = diagram.netlist()
     arrays = any(np.ndim(v) for v in given.values()) or has_arrays(netlist)
     writer = Writer(dict(given), version or ("2.0" if arrays else "1.0"))
+    times[0] = _begin(netlist, times[0])
     content = writer.description(netlist, *times)
     target = Path(os.fspath(path))
     temporary = target.with_name(f".{target.name}.part")
@@ -94,6 +95,34 @@ def export_ssp(
     finally:
         temporary.unlink(missing_ok=True)
     return target
+
+
+def _start_times(netlist: Netlist, path: str = "") -> Iterator[tuple[str, float]]:
+    """Names of all FMUs, each with its time when a run begins [s]."""
+    for name, block in netlist.nodes.items():
+        if isinstance(block, Netlist):
+            yield from _start_times(block, f"{path}{name}.")
+        elif isinstance(block, FMU):
+            yield f"{path}{name}", block.start_time
+
+
+def _begin(netlist: Netlist, given: float | None) -> float | None:
+    """Begin of the default experiment [s], which all FMUs of a package have in common."""
+    found = {time: name for name, time in _start_times(netlist)}
+    if len(found) > 1:
+        listed = ", ".join(f"'{name}' at {time:g} s" for time, name in found.items())
+        raise SSPError(
+            f"export_ssp: the FMUs begin at different times: {listed}. A package has one default experiment.",
+            hint="Give them the same start_time.",
+        )
+    own = next(iter(found), 0.0)
+    if own and given is not None and given != own:
+        raise SSPError(
+            f"export_ssp: start={given:g}, but the FMUs begin at {own:g} s (start_time).",
+            value=given,
+            hint="Leave start away.",
+        )
+    return own if own else given
 
 
 @dataclass

@@ -43,10 +43,12 @@ class Drawing:
     """Draws one structure.
 
     folder : where the FMUs are put; sample : communication step [s] of those that say none
+    start_time : of the FMUs [s]
     """
 
-    def __init__(self, structure: SystemStructure, folder: Path, sample: Any) -> None:
+    def __init__(self, structure: SystemStructure, folder: Path, sample: Any, start_time: float) -> None:
         self.structure, self.folder, self.sample = structure, folder, sample
+        self.start_time = start_time
         self._numbers = count(len(list(folder.iterdir())))  # which FMU of the folder it is
 
     def diagram(self) -> Diagram:
@@ -170,7 +172,7 @@ class Drawing:
     ) -> FMU:
         kind = described.interface(component.kind).kind
         if kind == "me":
-            return FMU(file, kind="me", start=start)
+            return FMU(file, kind="me", start=start, start_time=self.start_time)
         sample = (
             component.sample or described.interface(kind).fixed_internal_step or described.experiment.step
         )
@@ -180,7 +182,8 @@ class Drawing:
                 f"component '{component.name}' says no communication step, nor does its FMU", component.line,
                 "Give one: import_ssp(..., sample=0.001).",
             )  # fmt: skip
-        return FMU(file, kind="cs", sample=sample, offset=component.offset, start=start)
+        begin, offset = self.start_time, component.offset
+        return FMU(file, kind="cs", sample=sample, offset=offset, start=start, start_time=begin)
 
     def _in_its_unit(self, v: ParameterValue, variable: Variable, component: FMUComponent) -> Any:
         """A parameter's value in the unit of the variable."""
@@ -369,7 +372,9 @@ def _names(system: StructuredSystem) -> dict[str, str]:
     return found
 
 
-def drawn(structure: SystemStructure, sample: Any = None, folder: Path | None = None) -> Diagram:
+def drawn(
+    structure: SystemStructure, sample: Any = None, folder: Path | None = None, start_time: float = 0.0
+) -> Diagram:
     """The diagram of a structure; its FMUs lie in a folder that goes when the diagram does.
 
     folder : where they are put instead, and stay
@@ -377,7 +382,7 @@ def drawn(structure: SystemStructure, sample: Any = None, folder: Path | None = 
     where = Path(tempfile.mkdtemp(prefix="ssp-")) if folder is None else Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     try:
-        d = Drawing(structure, where, sample).diagram()
+        d = Drawing(structure, where, sample, start_time).diagram()
     except BaseException:
         if folder is None:
             shutil.rmtree(where, ignore_errors=True)

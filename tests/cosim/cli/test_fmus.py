@@ -65,13 +65,41 @@ def test_run(tmp_path: Path) -> None:
 
 
 def test_an_experiment_that_begins_later(tmp_path: Path) -> None:
-    """x = exp(-t) over the 0.5 s from 2 to 2.5 s begins at t = 0, which is said."""
+    """x = exp(-(t - 2)) over the 0.5 s from 2 to 2.5 s."""
     later = lambda text: re.sub('startTime="0" stopTime="[^"]*"', 'startTime="2" stopTime="2.5"', text)
     code, text = ask("run", str(build_fmu("dahlquist", change=later)), "--out", str(tmp_path))
-    said = " ".join(text.split())
-    assert code == 0 and "begins at t=2 s; runs begin at t=0 s" in said and "this one ends at t=0.5 s" in said
+    assert code == 0 and "from 2 to 2.5 s" in text and "arn" not in text
     r = Result.load(tmp_path / "result.nc")
-    assert r.time[-1] == 0.5 and r["plant.x"][-1, 0] == pytest.approx(math.exp(-0.5), rel=1e-4)
+    assert r.time[0] == 2.0 and r.time[-1] == 2.5
+    assert r["plant.x"][-1, 0] == pytest.approx(math.exp(-0.5), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["cs", "me"])
+def test_results_have_the_time_of_the_fmu(kind: str, tmp_path: Path) -> None:
+    """now = t, x = (t^2 - 4) / 2 from t = 2 on; with samples and events at the same times."""
+    later = lambda text: text.replace('startTime="0"', 'startTime="2"')
+    path = build_fmu("calendar", kinds=(kind,), change=later)
+    code, text = ask("run", str(path), "--out", str(tmp_path))
+    assert code == 0, text
+    r = Result.load(tmp_path / "result.nc")
+    assert r.time.tolist() == [2.0 + 0.25 * k for k in range(9)]
+    assert r["plant.now"][:, 0] == pytest.approx(r.time, abs=1e-12)
+    assert r["plant.x"][:, 0] == pytest.approx((r.time**2 - 4) / 2, rel=1e-8, abs=1e-12)
+    if kind == "cs":
+        sampled = r.ticks("plant.now")
+        assert sampled.time == pytest.approx(sampled.values[:, 0], abs=1e-12)
+    else:
+        times = [e.time for e in r.events if e.name.endswith("time event") and e.time > 2.0]
+        assert times == pytest.approx([0.3 * k for k in range(7, 14)], abs=1e-9)
+
+
+def test_a_failure_after_a_late_start_keeps_the_time_of_the_fmu(tmp_path: Path) -> None:
+    later = lambda text: re.sub('startTime="0" stopTime="[^"]*"', 'startTime="3" stopTime="5"', text)
+    path = build_fmu("faulty", start={"fault": 4}, change=later)
+    code, text = ask("run", str(path), "--out", str(tmp_path))
+    assert code == 1 and "partial result written" in text
+    assert "counted from the start at t=3 s" in " ".join(text.split())
+    assert Result.load(tmp_path / "result.nc").time[0] == 3.0
 
 
 def test_validate(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ typedef struct {
     void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
     void *enter_event_mode, *update, *enter_continuous;
     double t, *x, *p;       /* as they were set last; nan: not known */
-    double stands_from, next; /* s; the newest event, and the one it announced */
+    double clock;             /* s; its time is that of the run and this */
+    double stands_from, next; /* s; the newest event, and the one it announced, on its clock */
     const struct pl_fmu_call *set_by; /* whose inputs it has */
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;
@@ -90,13 +91,14 @@ typedef struct {
     const int32_t *bent_orders, *bent_places; /* (2 n_bent,), (n_bent,) and their places among the inputs */
     double *bent_values;             /* (2 n_bent,) */
     double *asked; /* FMI 3.0: where the host looks when it is asked for inputs in a step: is there a curve; did it
-                      fail; the time at which the curve begins, its value, slope and curvature */
+                      fail; the time of the FMU at which the curve begins, its value, slope and curvature */
     const int32_t *smooth_inputs, *smooth_outputs, *late; /* may be extrapolated; inputs that follow our states */
     const int32_t *y, *slope, *curvature; /* places in h of its outputs; without slopes they are held */
     int32_t since, start;            /* place in h of the time they count from; its first input among all */
     int64_t first, period;           /* communication points on the grid */
     int64_t points;                  /* so many are reached */
     double time, next;               /* s; nan: not known yet */
+    double clock;                    /* s; the time of the FMU is that of the run and this */
     pl_samples u, out;
     double *assumed;                 /* (n,) inputs at the end of the step under way */
     double *value, *bend, *curve;    /* (n,) inputs over it: value + bend s + curve s^2 / 2 */

@@ -27,6 +27,15 @@ typedef struct {
 } event_info;
 typedef int (*update_2)(void *c, event_info *info);
 
+/* A time of the run at which the clock of the FMU shows a time or more, later at most by rounding. */
+static double run_time(const pl_fmu *u, double shown)
+{
+    double t = shown - u->clock;
+
+    while (t + u->clock < shown) t = nextafter(t, INFINITY);
+    return t;
+}
+
 static int went_wrong(int status) { return status > 1; }
 
 /* The FMU at the time, states and inputs of a row; nothing is set that it has already. */
@@ -38,7 +47,7 @@ static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
     if (!u->ready || memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
     if (!same) {
         u->t = NAN;
-        if (went_wrong(((set_time)u->set_time)(u->component, row[0]))) return 1;
+        if (went_wrong(((set_time)u->set_time)(u->component, row[0] + u->clock))) return 1;
         if (u->nx && went_wrong(((set_vector)u->set_states)(u->component, x, (size_t)u->nx))) return 1;
         memcpy(u->x, x, sizeof(double) * (size_t)u->nx);
         u->t = row[0];
@@ -85,15 +94,16 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     u->t = NAN, u->set_by = 0;
     if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
     u->in_event = 1;
-    u->stands_from = row[0];
+    u->stands_from = row[0] + u->clock;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
-    while (!terminate && (again || next <= row[0])) {
+    while (!terminate && (again || next <= row[0] + u->clock)) {
         if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
     }
     if (!terminate && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
     u->in_event = 0;
     if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
-    out[u->nx] = u->next = next;
+    u->next = next;
+    out[u->nx] = next >= NEVER ? NEVER : run_time(u, next);
     out[u->nx + 1] = terminate;
     u->terminated |= terminate;
     u->ready = !terminate;

@@ -12,11 +12,13 @@ typedef int (*pl_step_2)(void *c, double t, double h, int no_way_back);
 typedef int (*pl_step_3)(void *c, double t, double h, _Bool no_way_back, _Bool *event, _Bool *terminate, _Bool *early,
                       double *last);
 
-PL_INLINE int pl_call_step(pl_fmu_unit *u, double h)
+PL_INLINE int pl_call_step(pl_fmu_unit *u)
 {
-    if (u->version == 2) return ((pl_step_2)u->do_step)(u->component, u->time, h, 0);
-    *u->last = u->time + h;
-    const int status = ((pl_step_3)u->do_step)(u->component, u->time, h, 0, u->event, u->terminate, u->early, u->last);
+    const double t = u->time + u->clock, h = u->end + u->clock - t;
+
+    if (u->version == 2) return ((pl_step_2)u->do_step)(u->component, t, h, 0);
+    *u->last = t + h;
+    const int status = ((pl_step_3)u->do_step)(u->component, t, h, 0, u->event, u->terminate, u->early, u->last);
     if (status) return status;
     return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
 }
@@ -31,7 +33,7 @@ PL_INLINE int pl_step_held(pl_fmu_unit *u, double t1)
 {
     pl_begin_step(u, t1);
     if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
-    u->status = pl_call_step(u, u->end - u->time);
+    u->status = pl_call_step(u);
     return u->status ? PL_UNIT_STEPPED : PL_DONE;
 }
 

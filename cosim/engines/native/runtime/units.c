@@ -39,7 +39,7 @@ static int bend(pl_fmu_unit *u, int curved)
 
     if (u->version != 2) {
         double *a = u->asked;
-        a[0] = 1.0, a[2] = u->time;
+        a[0] = 1.0, a[2] = u->time + u->clock;
         memcpy(a + 3, u->value, sizeof(double) * (size_t)n);
         memcpy(a + 3 + n, u->bend, sizeof(double) * (size_t)n);
         memcpy(a + 3 + 2 * n, u->curve, sizeof(double) * (size_t)n);
@@ -64,7 +64,7 @@ int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)
     pl_begin_step(u, t1);
     if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
     if (bend(u, curved)) return PL_UNIT_STEP;
-    u->status = pl_call_step(u, u->end - u->time);
+    u->status = pl_call_step(u);
     if (u->asked) u->asked[0] = 0.0;
     if (u->status || (u->asked && u->asked[1] != 0.0)) return PL_UNIT_STEPPED;
     return PL_DONE;
