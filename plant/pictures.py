@@ -171,7 +171,7 @@ def draw(result: Any, plant: Any, file: Any = None, at: float = 0.0, path: str =
     motion = motion_of(result, plant, path)
     time = np.asarray(result.time)
     k = int(np.argmin(np.abs(time - at)))
-    figure, show = _stage(motion, plant)
+    figure, show = _stage(motion)
     show(k, f"{plant.model.name}, t = {time[k]:.4g} s")
     if file is not None:
         save_figure(figure, file)
@@ -211,7 +211,7 @@ def animate(
         )
     instants = np.arange(time[0], time[-1] + 0.5 / (fps * slower), 1 / (fps * slower))
     rows = np.abs(time[:, None] - instants).argmin(axis=0)
-    figure, show = _stage(motion, plant)
+    figure, show = _stage(motion)
 
     def frame(k: int) -> list[Any]:
         return show(k, f"t = {time[k]:.2f} s")
@@ -239,7 +239,7 @@ def _writer(file: Path, fps: float) -> Any:
     return FFMpegWriter(fps=fps)  # type: ignore[arg-type]  # ffmpeg takes any rate
 
 
-def _stage(motion: Motion, plant: Any) -> tuple[Figure, Any]:
+def _stage(motion: Motion) -> tuple[Figure, Any]:
     """A figure with the mechanism in it, and the function (row, title) that puts it in its place."""
     from matplotlib.figure import Figure
 

@@ -32,7 +32,7 @@ def falsify(path: Path, requirement: str | None, out: str | None, trust: bool, o
     """Look for a case that breaks a requirement; returns the exit code, 1 if there is one."""
     study = Study(path, trust=trust)
     found = _searched(
-        study, path, out, lambda folder: study.falsify(folder, requirement, progress=True, **asdict(options))
+        study, out, lambda folder: study.falsify(folder, requirement, progress=True, **asdict(options))
     )
     if found is None:
         return INTERRUPTED
@@ -42,7 +42,7 @@ def falsify(path: Path, requirement: str | None, out: str | None, trust: bool, o
     verdict = "NOT MET" if broken else "met by all that were looked at"
     print_rows([Row("requirement", f"{name}: {verdict}, least margin {margin:.6g}", "red" if broken else "")])
     _show_case(study, found)
-    _show_end(path, found)
+    _show_end(found)
     return int(broken)
 
 
@@ -52,7 +52,7 @@ def optimise(
     """Look for cases with small metrics; returns the exit code, 1 if none meets all requirements."""
     study = Study(path, trust=trust)
     found = _searched(
-        study, path, out, lambda folder: study.optimise(folder, metrics, progress=True, **asdict(options))
+        study, out, lambda folder: study.optimise(folder, metrics, progress=True, **asdict(options))
     )
     if found is None:
         return INTERRUPTED
@@ -68,13 +68,11 @@ def optimise(
     unmet = [name for name in study.plan.measures.requirements if not found.best[name]]
     for name in unmet:
         print_rows([Row("requirement", f"{name}: met by no case", "red")])
-    _show_end(path, found)
+    _show_end(found)
     return int(bool(unmet))
 
 
-def _searched(
-    study: Study, path: Path, out: str | None, search: Callable[[str], SearchResult]
-) -> SearchResult | None:
+def _searched(study: Study, out: str | None, search: Callable[[str], SearchResult]) -> SearchResult | None:
     """Run a search and return its result; None if it was interrupted."""
     folder = out or str(output_folder(None, f"{study.plan.name}_search", study.trust))
     print_heading(study.plan.name, ", ".join(f"{n} {a:g} .. {b:g}" for n, (a, b) in study.bounds.items()))
@@ -92,6 +90,6 @@ def _show_case(study: Study, found: SearchResult) -> None:
     print_rows([Row(f"case {found.case}", ", ".join(values))])
 
 
-def _show_end(path: Path, found: SearchResult) -> None:
+def _show_end(found: SearchResult) -> None:
     store = found.study.store
     print_rows([Row("written", f"{store.folder.url} ({len(found.study)} cases)")])

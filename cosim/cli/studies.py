@@ -199,7 +199,7 @@ def _replay(one: OneCase, folder: Path) -> int:
         except PlantloopError as error:
             failed = str(error)
         result = sim.result(complete=not failed, message=failed)
-    _show_steps(sim, result)
+    _show_steps(result)
     file = folder / f"case-{one.number}-replay.nc"
     result.save(file)
     print_rows([Row("written", str(file))])
@@ -219,7 +219,7 @@ def instant_text(time: float, before: float) -> str:
     return f"{time:.{digits}g}"
 
 
-def _show_steps(sim: Simulation, result: Result) -> None:
+def _show_steps(result: Result) -> None:
     """The last steps: time, step size, states; and events."""
     names = [n for n in result if result[n].shape[1] == 1][:6]
     first = max(0, len(result.time) - LAST_STEPS)

@@ -12,7 +12,7 @@ Statistical Inference under Order Restrictions (1972), for pooling.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -258,7 +258,7 @@ def _route(found: PlacedLevel, layers: list[list[str]]) -> None:
     boxes = found.boxes
     into = lambda e: boxes[e[0]].y + boxes[e[0]].inputs[e[1]]
     out = lambda e: boxes[e[0]].y + boxes[e[0]].outputs[e[1]]
-    lanes = _lanes(found, into, out)
+    lanes = _lanes(found)
     x = 0.0
     nets: list[list[_Net]] = [[] for _ in range(len(layers) + 1)]  # of the channel left of each layer
     for w in found.wires:
@@ -269,19 +269,18 @@ def _route(found: PlacedLevel, layers: list[list[str]]) -> None:
             y = lanes[w.source, t]
             nets[boxes[w.source[0]].layer + 1].append(_Net(w, out(w.source), [y], turns=True))
             nets[boxes[t[0]].layer].append(_Net(w, y, [into(t)], turns=True, returns=True))
-    lefts, rights, tracks = [], [], []
+    rights, tracks = [], []
     for k in range(len(layers) + 1):
         count = _assign_tracks(nets[k])
         tracks.append(x + WIRE)
         x += WIRE * (count + 1) + (0.3 if 0 < k < len(layers) else 0.0)
-        lefts.append(x)
         if k < len(layers):
             width = max((boxes[n].width for n in layers[k]), default=0.0)
             for n in layers[k]:
                 boxes[n].x = x if boxes[n].through else x + 0.5 * (width - boxes[n].width)
             x += width
             rights.append(x)
-    _draw_hops(found, nets, tracks, lefts, rights, boxes)
+    _draw_hops(found, nets, tracks, rights)
     _draw_back(found, lanes, nets, tracks)
     found.width = x
     low = [b.y + b.height for b in boxes.values()] + [y + WIRE for y in lanes.values()]
@@ -329,9 +328,7 @@ def _assign_tracks(nets: list[_Net]) -> int:
     return len(tracks)
 
 
-def _lanes(
-    found: PlacedLevel, into: Callable[[End], float], out: Callable[[End], float]
-) -> dict[tuple[End, End], float]:
+def _lanes(found: PlacedLevel) -> dict[tuple[End, End], float]:
     """Heights below the boxes at which wires lead back, near ones above far ones."""
     boxes = found.boxes
     wanted = [(w.source, t) for w in found.wires for t in w.back]
@@ -350,10 +347,8 @@ def _lanes(
     return lanes
 
 
-def _draw_hops(
-    found: PlacedLevel, nets: list[list[_Net]], tracks: list[float], lefts: list[float], rights: list[float],
-    boxes: Mapping[str, Box],
-) -> None:  # fmt: skip
+def _draw_hops(found: PlacedLevel, nets: list[list[_Net]], tracks: list[float], rights: list[float]) -> None:
+    boxes = found.boxes
     for w in found.wires:
         for source in dict.fromkeys(a for a, _ in w.hops):
             box = boxes[source[0]]

@@ -200,7 +200,7 @@ def _lines_of_keys(text: str) -> tuple[dict[Keys, int], set[Keys]]:
     for number, statement in _statements(text):
         parsed = tomllib.loads(statement)
         if statement.lstrip().startswith("["):
-            table = _header(parsed, headers, seen)
+            table = _header(parsed, seen)
             for depth in range(1, len(table) + 1):  # [blocks.lag] also opens [blocks]
                 headers.add(table[:depth])
                 lines.setdefault(table[:depth], number)
@@ -247,7 +247,7 @@ def _blank_lines(text: str, begin: int) -> int:
     return text.count("\n", begin, end)
 
 
-def _header(parsed: dict[str, Any], headers: set[Keys], seen: Counter[Keys]) -> Keys:
+def _header(parsed: dict[str, Any], seen: Counter[Keys]) -> Keys:
     """Path of the table a header opens; each ``[[list]]`` header opens its next entry."""
     keys: Keys = ()
     inside: Any = parsed

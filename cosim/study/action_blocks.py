@@ -194,10 +194,10 @@ class SensorFault(Block):
         mine = np.arange(u.size) if self.component is None else np.array([self.component])
         (number,) = b.parameters(value=float(self.number or 0.0))
         on, _, begins = self.beginning.declare(b)
-        wrong = self._wrong(b, u, number, on, begins)
+        wrong = self._wrong(b, u, number, begins)
         b.output("y", np.stack([np.where(on, wrong[k], u[k]) if k in mine else u[k] for k in range(u.size)]))
 
-    def _wrong(self, b: Equations, u: Array, number: Array, on: Array, begins: Array) -> Any:
+    def _wrong(self, b: Equations, u: Array, number: Array, begins: Array) -> Any:
         """The faulty reading of every component while the fault is on."""
         if self.kind == "bias":
             return u + number

@@ -120,7 +120,7 @@ class Iterated(Block):
         count: Any = b.input("count", size=1)[0] if self.count is None else float(self.count)
         s = flatten(replace(self.body, nodes={**self.body.nodes, **sizes}))
         _refuse(s)
-        p = ca.vertcat(ca.SX(0, 1), *[_parameter(b, name, s, k) for k, name in enumerate(s.parameters)])
+        p = ca.vertcat(ca.SX(0, 1), *[_parameter(b, name, s) for name in s.parameters])
         nh, outs = len(s.h0), [s.signal(name).expression for name in s.outports]
         ends = np.cumsum([0, *[o.numel() for o in outs]])
         kept = np.concatenate([[0.0, 0.0], s.h0, np.zeros(int(ends[-1]))])
@@ -199,7 +199,7 @@ def _refuse(s: System) -> None:
         )
 
 
-def _parameter(b: Equations, name: str, s: System, k: int) -> ca.SX:
+def _parameter(b: Equations, name: str, s: System) -> ca.SX:
     """The numbers of a parameter inside, as one of the block."""
     slot = s.parameters[name]
     numbers = s.p0[slot.index]

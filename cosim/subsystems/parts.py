@@ -179,7 +179,7 @@ class Enabled(Subsystem):
 
     def netlist(self) -> Netlist:
         """See `Subsystem.netlist`."""
-        inner, control = _without(self.inner, "Enabled"), _control(self.inner)
+        inner, control = _without(self.inner), _control(self.inner)
         found = netlist_of(inner)
         if control.caller and self.reset:
             raise WiringError(["Enabled(Triggered(...), reset=True): a part that is called has no restart."])
@@ -278,7 +278,7 @@ class Resettable(Subsystem):
         return part(netlist_of(self.inner), PartControl(reset=self.edge))
 
 
-def _without(inner: Any, what: str) -> Any:
+def _without(inner: Any) -> Any:
     """What a subsystem that is called wraps: both conditions are one part."""
     return inner.inner if isinstance(inner, (Triggered, FunctionCall)) else inner
 

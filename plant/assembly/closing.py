@@ -298,7 +298,7 @@ class Assembler:
         gaps = np.abs(residual) / natural
         worst = int(np.argmax(gaps))  # the first that is not a number, if one is
         if not np.isfinite(residual[worst]):
-            raise self._not_a_number(worst, held)
+            raise self._not_a_number(worst)
         if gaps[worst] <= GAP:
             return q
         if held:
@@ -322,7 +322,7 @@ class Assembler:
             hint="Check marker positions and axes of the loop, or start nearer to a pose that closes.",
         )
 
-    def _not_a_number(self, worst: int, held: Mapping[int, float]) -> ModelError:
+    def _not_a_number(self, worst: int) -> ModelError:
         """The error about a condition, or a coordinate, without a value at the start."""
         where = self.closure.conditions[self._started[min(worst, len(self._started) - 1)]].constraint.where
         return not_met(
@@ -353,7 +353,7 @@ class Assembler:
         """Rates that obey the constraints, come nearest to the wishes, and have the least energy besides."""
         if not self.curved:
             return self._rates_about(q, wishes, None)
-        self.flow = self._wished(q, wishes)
+        self.flow = self._wished(wishes)
         for _ in range(ROUNDS):
             found = self._rates_about(q, wishes, self.flow)
             before, self.flow = self.flow, found.of(0)
@@ -365,7 +365,7 @@ class Assembler:
             hint="Give initial velocities (v_ic_x, w_ic_z, ...) near those that the constraints ask for.",
         )
 
-    def _wished(self, q: np.ndarray, wishes: Sequence[Wish]) -> np.ndarray:
+    def _wished(self, wishes: Sequence[Wish]) -> np.ndarray:
         """(n,) rates of least size that come nearest to the wishes, whatever the constraints say."""
         if not wishes:
             return np.zeros(self.mechanism.dof)

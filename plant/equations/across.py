@@ -33,7 +33,7 @@ def _stays(plane: Plane, model: Model, formulas: Formulas) -> bool:
     for kind in FORCES:
         if not all(element.in_plane(plane) for element in model.all(kind)):
             return False
-    return all(plane.mirrors(_asked(e, model, formulas)) for e in _along_gradients(model)) and not any(
+    return all(plane.mirrors(_asked(e, formulas)) for e in _along_gradients(model)) and not any(
         e.has_subroutine for e in _along_gradients(model)
     )
 
@@ -45,7 +45,7 @@ def _along_gradients(model: Model) -> Iterator[Force_Penalty | Constraint_Genera
     yield from (v for v in model.all(Reference_Variable) if v.is_implicit)
 
 
-def _asked(element: Element, model: Model, formulas: Formulas) -> Iterator[int]:
+def _asked(element: Element, formulas: Formulas) -> Iterator[int]:
     """Markers its expression asks for, by itself or through variables."""
     own = formulas.get((element.tag, element.id, "expr"))
     kinds = set() if own is None else {kind for kind, _ in own.references()}

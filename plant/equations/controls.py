@@ -224,9 +224,7 @@ class Controls:
     states : dict       as `control_states` gives them
     """
 
-    def __init__(
-        self, b: Equations, model: Model, formulas: Formulas, states: Mapping[str, tuple[Any, np.ndarray]]
-    ) -> None:
+    def __init__(self, b: Equations, model: Model, states: Mapping[str, tuple[Any, np.ndarray]]) -> None:
         self._b, self._model = b, model
         self._handles: dict[tuple[str, int], Any] = {}
         self._symbols: dict[tuple[str, int], ca.SX] = {}

@@ -90,7 +90,7 @@ def declare_states(
         inputs,
         {v.id: ca.SX(z) for z, v in sums},
         numbers,
-        Controls(b, model, formulas, states.controls),
+        Controls(b, model, states.controls),
         Wheels(b, states.wheels),
         Instants(b),
         VariableUnknowns(b),
