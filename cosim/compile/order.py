@@ -1,8 +1,8 @@
 """In which order signals can be computed, and the algebraic loops that have none.
 
-Two graphs are ordered (semantics, sections 1 and 4): *between ticks* sampled values are memory, *at a tick*
-they are passed through. Nodes are whole ports; a port inside a cycle is split into components, so that a
-loop is only reported where the equations really have one.
+Two graphs are ordered (ARCHITECTURE.md, "From diagram to system"): *between ticks* sampled values are
+memory, *at a tick* they are passed through. Nodes are whole ports; a port inside a cycle is split into
+components, so that a loop is only reported where the equations really have one.
 """
 
 from __future__ import annotations

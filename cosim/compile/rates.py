@@ -1,4 +1,4 @@
-"""Which rate a signal has, and the holds that ports put in front of their block (semantics, section 3)."""
+"""Which rate a signal has, and the holds that ports put in front of their block."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ only state. With the motor torque T on the wheel::
 which is d/dt (h a) with its sign turned, so that momentum is kept; the power of both is T (s - a.w). The rate
 relative to the body is s - a.w. Kinetic energy h^2 / (2 Iw), momentum h a: the body has all else.
 
-Source: Hughes, Spacecraft Attitude Dynamics, section 3.4; energies as in seed formula (1) of `plant.energy`.
+Source: Hughes, Spacecraft Attitude Dynamics, section 3.4; energies as in equation (1) of `plant.energy`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Seed four-bar: three bars in a redundant loop with a stiff rotational spring-damper.
+"""A four-bar: three bars in a redundant loop with a stiff rotational spring-damper.
 
 Reference: closed-loop scalar equation of motion, agreeing with a 9-coordinate DAE to 1e-13.
 """
@@ -17,9 +17,9 @@ from tests.helpers.checked import closed_form, independent, published
 from tests.helpers.loops import largest_residual
 from tests.helpers.plants import deck, reference
 
-SEED = reference("fourbar")
-ROWS = np.array([row for row in SEED["reference"]["rows"] if row[0] <= 0.75])
-FORCES = np.array([row for row in SEED["reactions"]["rows"] if row[0] <= 0.75])
+KNOWN = reference("fourbar")
+ROWS = np.array([row for row in KNOWN["reference"]["rows"] if row[0] <= 0.75])
+FORCES = np.array([row for row in KNOWN["reactions"]["rows"] if row[0] <= 0.75])
 
 
 DAE = independent("a DAE of 9 coordinates, 17 x 17 equations, in NumPy")
@@ -45,7 +45,7 @@ def test_angles_rates_and_reactions(checked, coordinates):
     checked(r["plant.angles_and_rates"], ROWS[:, 1:], BAR, "angles and rates", ODE, atol=2e-7)
     F = r["plant.joint_3_reaction"]
     checked(F[:, :2], FORCES[:, 1:3], BAR, "reaction of joint 3", ODE, rtol=1e-6, atol=0.05)
-    assert np.hypot(*F[0, :2]) == pytest.approx(24932.06739, abs=1e-3)  # "about 25000 N" in the seed
+    assert np.hypot(*F[0, :2]) == pytest.approx(24932.06739, abs=1e-3)  # "about 25000 N" in the document
     assert np.hypot(*F[:, 2:4].T) == pytest.approx(np.hypot(*F[:, :2].T))  # the same force along bar 3
     assert np.hypot(*F[:, 4:6].T) == pytest.approx(np.hypot(*F[:, :2].T))  # and on bar 2
     torques = r["plant.spring_and_damper_torque"]
@@ -76,7 +76,9 @@ def test_drift_fed_back_gives_the_same_motion(stabilisation):
 
 
 # --- the equations at the start --------------------------------------------------------------------------
-SPRING = -SEED["parameters"]["k"] * (SEED["initial_state"]["q0"][8] - SEED["parameters"]["free_angle_phi3"])
+SPRING = -KNOWN["parameters"]["k"] * (
+    KNOWN["initial_state"]["q0"][8] - KNOWN["parameters"]["free_angle_phi3"]
+)
 IN_PLANE = [row for joint in range(4) for row in (5 * joint, 5 * joint + 1)]  # displacements along x and y
 SIGNS = np.array([1, 1, -1, -1, -1, -1, 1, 1])  # of the printed rows in those of the reference
 
@@ -89,13 +91,13 @@ def test_jacobian_accelerations_and_multipliers_of_the_nine_coordinates(checked)
     assert all("displacement along global" in dynamics.rows[k] for k in IN_PLANE)
     J = found.J[IN_PLANE]
     document = published("the four-bar assignment, printed to 0.01")
-    checked(J, SEED["printed_jacobian"], BAR, "Jacobian of 8 x 9", document, atol=0.005)
+    checked(J, KNOWN["printed_jacobian"], BAR, "Jacobian of 8 x 9", document, atol=0.005)
     checked(
-        SIGNS[:, None] * J, SEED["jacobian_8x9_at_q0"], BAR, "Jacobian of 8 x 9", JACOBIAN, atol=5e-7
+        SIGNS[:, None] * J, KNOWN["jacobian_8x9_at_q0"], BAR, "Jacobian of 8 x 9", JACOBIAN, atol=5e-7
     )  # 8 digits
-    checked(found.qdd, SEED["accel_t0"], BAR, "accelerations of 9 coordinates at 0", DAE, rtol=1e-11)
+    checked(found.qdd, KNOWN["accel_t0"], BAR, "accelerations of 9 coordinates at 0", DAE, rtol=1e-11)
     # H qdd + C = J^T lam here, M qdd + Phi_q^T lam = Q there
-    known = SEED["reactions"]["all_multipliers_t0"]
+    known = KNOWN["reactions"]["all_multipliers_t0"]
     checked(-SIGNS * found.lam[IN_PLANE], known, BAR, "all multipliers at 0", DAE, rtol=1e-11)
 
 
@@ -107,8 +109,8 @@ def test_printed_coordinates(checked):
     texts = [f"{name}({cg})" for cg in (100, 200) for name in ("DX", "DY", "AZ")]
     texts += ["DX(300)", "DY(300)", "AZ(300) + 2*PI"]
     q0 = at_the_start(texts, "joint")
-    checked(q0, SEED["printed_q0"], BAR, "initial coordinates", document, atol=0.005)
-    checked(q0, SEED["initial_state"]["q0"], BAR, "initial coordinates", JACOBIAN, atol=1e-12)
+    checked(q0, KNOWN["printed_q0"], BAR, "initial coordinates", document, atol=0.005)
+    checked(q0, KNOWN["initial_state"]["q0"], BAR, "initial coordinates", JACOBIAN, atol=1e-12)
 
 
 @pytest.mark.slow
@@ -116,10 +118,10 @@ def test_printed_coordinates(checked):
 def test_accelerations_and_reactions_of_the_plant_at_the_start(checked, coordinates):
     texts = [f"{name}({cg})" for cg in (100, 200, 300) for name in ("ACCX", "ACCY", "WDTZ")]
     found = at_the_start(texts, coordinates)
-    checked(found, SEED["accel_t0"], BAR, "accelerations of the plant at 0", DAE, rtol=1e-11)
+    checked(found, KNOWN["accel_t0"], BAR, "accelerations of the plant at 0", DAE, rtol=1e-11)
     # forces on bodies 1, 2, 3 and 3: markers I of the joints
     forces = at_the_start([f"JOINT({k},0,{c},0)" for k in range(1, 5) for c in (2, 3)], coordinates)
-    known = -SIGNS_ON_I * SEED["reactions"]["all_multipliers_t0"]
+    known = -SIGNS_ON_I * KNOWN["reactions"]["all_multipliers_t0"]
     checked(forces, known, BAR, "all reactions of the plant at 0", DAE, rtol=1e-11)
 
 

@@ -89,7 +89,7 @@ def test_path_is_kept_at_every_step():
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("case", [0, 1])
-def test_seed_example(checked, case, coordinates):
+def test_published_model(checked, case, coordinates):
     expected = json.loads((DATA / "models" / "robot_2d.expected.json").read_text())
     known = expected["cases"][case]
     d = Diagram("robot")

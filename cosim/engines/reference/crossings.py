@@ -1,4 +1,4 @@
-"""Zero crossings: their signs, and where inside a step one changes (semantics, section 5)."""
+"""Zero crossings: their signs, and where inside a step one changes (ARCHITECTURE.md, "Events")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events: the resets of crossings that fired, until no sign changes any more (semantics, section 5)."""
+"""Events: the resets of crossings that fired, until no sign changes any more (ARCHITECTURE.md, "Events")."""
 
 from __future__ import annotations
 

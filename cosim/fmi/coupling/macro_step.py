@@ -1,7 +1,7 @@
 """One step of the coupling: every unit that has a communication point at its end, and our own blocks.
 
-The rules are those of semantics, "Units that step themselves": curves assumed over the step are made in
-`curves`; in which order units step is known to the coupled system.
+The rules are those of docs/coupling.md: curves assumed over the step are made in `curves`; in which order
+units step is known to the coupled system.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The note about equations that jump where a condition switches (semantics.md: events)."""
+"""The note about equations that jump where a condition switches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Algebraic loops and implicit unknowns (semantics, section 4), on both engines."""
+"""Algebraic loops and implicit unknowns, on both engines."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Which rate a port has and what it does between samples (semantics, section 3)."""
+"""Which rate a port has and what it does between samples."""
 
 from dataclasses import dataclass
 from fractions import Fraction

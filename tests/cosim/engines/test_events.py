@@ -1,4 +1,4 @@
-"""Zero crossings, resets, modes and branches (semantics, section 5), on both engines."""
+"""Zero crossings, resets, modes and branches, on both engines."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Snapshots (semantics, section 6): every kind of state in play, in memory, on disk, in another process."""
+"""Snapshots: every kind of state in play, in memory, on disk, in another process."""
 
 import subprocess
 import sys

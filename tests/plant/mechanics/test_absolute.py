@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 
 
 def tilted():
-    """The seed four-bar with gravity out of its plane, so that its bodies get quaternions."""
+    """The four-bar with gravity out of its plane, so that its bodies get quaternions."""
     model = read_model(deck("four_bar.xml"))
     return replace(model, gravity=replace(model.gravity, grav_z=-0.5))
 

@@ -1,6 +1,6 @@
 """A four-bar linkage with a rotational spring-damper, let go at 70 degrees: 15 s to 1e-6 rad.
 
-    python -m benchmarks.four_bar_seed [--smoke]
+    python -m benchmarks.four_bar_spring [--smoke]
 
 A row has the loosest tolerance, or the largest step, whose three angles stay within 1e-6 rad of the reference
 at 21 instants: a scalar equation for the closed loop, by DOP853 at 1e-13. Then the same with a damper a
@@ -27,8 +27,8 @@ from plant import Plant
 from plant.reporting import PlantWarning
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
-SEED = json.loads((DATA / "reference" / "fourbar.json").read_text())
-ROWS = np.array(SEED["reference"]["rows"])
+REFERENCE = json.loads((DATA / "reference" / "fourbar.json").read_text())
+ROWS = np.array(REFERENCE["reference"]["rows"])
 WANTED = 1e-6  # rad
 TOLERANCES = tuple(float(f"{a}e-{k}") for k in range(2, 11) for a in (5, 2, 1))
 STEPS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5)  # s
@@ -80,7 +80,7 @@ def _exudyn(problem: Problem, step: float, look: bool) -> tuple[float, np.ndarra
     import exudyn as package
     from exudyn import itemInterface as item
 
-    p, start = SEED["parameters"], np.reshape(SEED["initial_state"]["q0"], (3, 3))
+    p, start = REFERENCE["parameters"], np.reshape(REFERENCE["initial_state"]["q0"], (3, 3))
     system = package.SystemContainer().AddSystem()
     ground = system.AddObject(item.ObjectGround())
 
@@ -175,7 +175,7 @@ def main(short: bool = False) -> None:
     warnings.simplefilter("ignore", PlantWarning)  # four pins of a flat loop repeat conditions, see the deck
     systems = {c: linkage(c) for c in (("joint",) if short else ("joint", "absolute"))}
     kept = ROWS[ROWS[:, 0] <= (0.1 if short else 15.0)]
-    damping = SEED["parameters"]["c"]
+    damping = REFERENCE["parameters"]["c"]
     problems = [Problem("as it is", damping, kept[:, 0], kept[:, 1:4])]
     if not short:
         strong = Problem("strong damper", 1000 * damping, kept[:, 0], kept[:, 1:4])
