@@ -11,7 +11,7 @@ class ModelServices:
 
     def show_model(self, model: Any, out: Any, show: bool, live: bool, options: Mapping[str, Any]) -> Any:
         """The page of a diagram or a block."""
-        from cosim.viewer.asked import view_model
+        from cosim.viewer.view_model import view_model
 
         return view_model(model, out, show, live, options)
 

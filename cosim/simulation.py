@@ -30,12 +30,12 @@ from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
-from cosim.run.crowded import say_crowded
-from cosim.run.given import set_initial, set_input, set_parameter
-from cosim.run.length import check_length
+from cosim.run.crowded_events import say_crowded
 from cosim.run.memory import check_memory
+from cosim.run.named_values import set_initial, set_input, set_parameter
 from cosim.run.parameter_checks import check_parameters
 from cosim.run.ranges import Ranges, strip
+from cosim.run.run_length import check_length
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
 from cosim.run.watched import warn_of_unmet, warn_of_watched

@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from blocks.contract.exact_instants import NO_INSTANTS, ListedInstants
 from blocks.contract.memories import Memory
-from blocks.contract.moments import NO_INSTANTS, ListedInstants
 
 M = TypeVar("M", bound=Memory)
 

@@ -27,7 +27,6 @@ from plant.constraints.stabilisation import Projection, Stabilisation, stabilisa
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
-from plant.equations.across import with_what_acts
 from plant.equations.all_stages import all_stages
 from plant.equations.asked_bodies import mention_idle_uses, refuse_inactive_bodies
 from plant.equations.at_a_state import EquationsAt, Written
@@ -36,6 +35,7 @@ from plant.equations.controls import check_controls
 from plant.equations.exchanged import mention_exchanged
 from plant.equations.filters import declare_inputs
 from plant.equations.first_stages import FirstStages, KeptStages
+from plant.equations.out_of_plane import with_what_acts
 from plant.equations.outcome import Withheld
 from plant.equations.port_units import with_units
 from plant.equations.pushes import push_ports, with_room_across

@@ -22,6 +22,7 @@ from blocks.contract.declaration_checks import (
     typical_sizes,
 )
 from blocks.contract.declared import Input, Output, Parameter, PortHold, SampleHistory, Term, ValueRange
+from blocks.contract.exact_instants import instants
 from blocks.contract.instance import Make
 from blocks.contract.memories import (
     AcceptedMemory,
@@ -38,7 +39,6 @@ from blocks.contract.memories import (
     SampledMemory,
     Slope,
 )
-from blocks.contract.moments import instants
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.solving_equations import SolvingEquations
 from blocks.contract.symbols import Array, as_array, as_scalar, column

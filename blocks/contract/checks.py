@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from blocks.arguments import is_whole, real_numbers
-from blocks.contract.moments import moments
+from blocks.contract.exact_instants import moments
 from blocks.contract.rate import LONGEST, Rate, Ticks, instant
 from blocks.errors import BlockError, near_miss, shown
 

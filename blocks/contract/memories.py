@@ -40,8 +40,8 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.callback import FUNCTION
+from blocks.contract.exact_instants import ListedInstants
 from blocks.contract.instance import Make
-from blocks.contract.moments import ListedInstants
 from blocks.contract.rate import Ticks
 
 

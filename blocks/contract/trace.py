@@ -20,8 +20,8 @@ import numpy as np
 from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Parameter
 from blocks.contract.derived import Derived
+from blocks.contract.exact_instants import ListedInstants, instants
 from blocks.contract.memories import CountedInstants, Evolving, Memory
-from blocks.contract.moments import ListedInstants, instants
 from blocks.contract.refusals import explained
 from blocks.contract.shape import says_all, shape
 from blocks.contract.symbols import tracing

@@ -12,7 +12,7 @@ import numpy as np
 
 from blocks.contract.plain_state import FIXED, NotPlain, attributes, encode, restore
 from blocks.errors import BlockError, KeepsError
-from blocks.library.kept import Watch, functions_behind, named
+from blocks.library.persistent_data import Watch, functions_behind, named
 
 Function = Callable[[float, np.ndarray], Any]
 

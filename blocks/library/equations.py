@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
-from blocks.contract.shipping import HoldsFunctions
+from blocks.contract.pickling import HoldsFunctions
 from blocks.contract.symbols import Array
-from blocks.library.kept import named
+from blocks.library.persistent_data import named
 from blocks.library.realisation import check_state_space
 
 __all__ = ["DAE", "ODE", "DescriptorStateSpace"]

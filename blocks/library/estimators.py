@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.contract.pickling import HoldsFunctions
 from blocks.contract.rate import Rate
 from blocks.contract.recipes import of_expressions
-from blocks.contract.shipping import HoldsFunctions
 from blocks.contract.symbols import Array, as_array, as_matrix, column
 from blocks.library.designed import Around, DesignedForPlants, check_around, place, spread
 from blocks.library.designed import around as around_of
-from blocks.library.kept import named
-from blocks.library.models import (
+from blocks.library.linear_models import (
     check_model,
     continuous_only,
     model_of,
@@ -28,6 +27,7 @@ from blocks.library.models import (
     sampled_noise,
     weight,
 )
+from blocks.library.persistent_data import named
 from blocks.library.plant_laws import PlantLaws
 
 __all__ = ["EKF", "UKF", "KalmanFilter", "Luenberger"]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
-from blocks.library.models import check_model, sampled_model
+from blocks.library.linear_models import check_model, sampled_model
 
 __all__ = ["ReferenceGovernor"]
 

@@ -13,7 +13,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.library.designed import Around, DesignedForPlants, as_seen, check_around, followed, place, spread
 from blocks.library.designed import around as around_of
-from blocks.library.models import (
+from blocks.library.linear_models import (
     check_model,
     continuous_only,
     gain,

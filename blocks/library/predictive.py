@@ -13,7 +13,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.errors import SimulationError
 from blocks.library.designed import Around, DesignedForPlants, check_around, followed, place
-from blocks.library.models import check_model, sampled_model, weight
+from blocks.library.linear_models import check_model, sampled_model, weight
 
 __all__ = ["MPC"]
 

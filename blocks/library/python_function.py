@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.contract.pickling import HoldsFunctions
 from blocks.contract.rate import Rate
-from blocks.contract.shipping import HoldsFunctions
 from blocks.library.callables import OwnCopy, Saved
-from blocks.library.kept import named
+from blocks.library.persistent_data import named
 
 __all__ = ["Function", "PythonFunction"]
 

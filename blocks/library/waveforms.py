@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
+from blocks.contract.pickling import HoldsFunctions
 from blocks.contract.rate import Rate, Ticks, rational
-from blocks.contract.shipping import HoldsFunctions
 from blocks.contract.symbols import Array
 from blocks.functions import pick
-from blocks.library.kept import named
+from blocks.library.persistent_data import named
 
 __all__ = [
     "Chirp",

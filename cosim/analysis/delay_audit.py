@@ -36,7 +36,7 @@ from cosim.compile.wiring import Wiring, expand
 from cosim.diagram import Diagram
 from cosim.names import mapped, no_block
 from cosim.run.context import Context
-from cosim.run.given import set_parameter
+from cosim.run.named_values import set_parameter
 from cosim.slots import MemorySlot
 from cosim.system import System
 from cosim.system_parts import Delay

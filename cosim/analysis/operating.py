@@ -26,7 +26,7 @@ from cosim.engines.reference.bound import Bound
 from cosim.names import Names, component_names, listed, mapped, no_block
 from cosim.port_handles import Node
 from cosim.run.context import Context
-from cosim.run.given import set_initial, set_input, set_parameter
+from cosim.run.named_values import set_initial, set_input, set_parameter
 from cosim.run.opaque_blocks import looking_at
 from cosim.run.parameter_checks import check_parameters
 from cosim.slots import MemorySlot, Slot

@@ -20,7 +20,7 @@ from cosim.analysis.tangent import Delays, Tangent
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.port_handles import Node
-from cosim.run.given import set_input
+from cosim.run.named_values import set_input
 from cosim.segments import LastSegment, RepeatSegment, Segment
 from cosim.slots import MemorySlot, Slot
 from cosim.system import System, pick

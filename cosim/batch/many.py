@@ -31,8 +31,8 @@ from cosim.engines.starts import DONE, RUNNING, WAITING, Starts
 from cosim.names import mapped
 from cosim.progress import Progress, telling
 from cosim.run.context import Context
-from cosim.run.given import set_initial, set_input, set_parameter
 from cosim.run.memory import check_memory
+from cosim.run.named_values import set_initial, set_input, set_parameter
 from cosim.run.parameter_checks import check_runs
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.signal_tree import SignalTree

@@ -29,7 +29,6 @@ from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
 from cosim.compile.feedthrough import feeds_of
 from cosim.compile.jumps import warn_of_jumps
-from cosim.compile.looked_at import FollowingBranch, without_idle_events
 from cosim.compile.masks import given_values
 from cosim.compile.named_parts import implicit_solutions, named_terms
 from cosim.compile.netlist import Driven, Netlist
@@ -42,6 +41,7 @@ from cosim.compile.signal_nodes import SignalNode
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes, with_slopes
 from cosim.compile.starting import in_order
+from cosim.compile.tick_only_branches import FollowingBranch, without_idle_events
 from cosim.compile.units import WireUnits, convert, follow_units
 from cosim.compile.vectors import Vectors
 from cosim.compile.wiring import ExternalInput, Wiring, expand

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import casadi as ca
 import numpy as np
 
+from blocks.contract.exact_instants import NO_INSTANTS
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Memory, Started
-from blocks.contract.moments import NO_INSTANTS
 from blocks.contract.rate import Ticks
 from blocks.contract.units import names_of
 from blocks.errors import WiringError, near_miss

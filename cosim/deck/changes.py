@@ -151,7 +151,7 @@ def save(stage: Stage, command: Save) -> DeckStep:
     text = model_text(stage.plant, *stage.parts(), stage.values())
     for what in left_out(stage):
         warn_user(f"{command.where}: {what}.", PlantWarning)
-    file = stage.options.reach.write(command, text)
+    file = stage.options.files.write(command, text)
     stage.saved[command.model_file] = text
     where = "" if file is None else f" as {file}"
     return DeckStep(command, stage.time, f"model saved{where}")
@@ -170,4 +170,4 @@ def loaded(stage: Stage, command: Load_Model) -> Model:
     if command.model_file in stage.saved:
         model = read_model(stage.saved[command.model_file].encode())
         return replace(model, name=Path(command.model_file).stem)
-    return read_model(stage.options.reach.read(command, stage.model))
+    return read_model(stage.options.files.read(command, stage.model))

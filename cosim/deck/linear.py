@@ -23,7 +23,7 @@ from cosim.block_alone import ALONE
 from cosim.deck.outcome import DeckStep, LinearModel
 from cosim.deck.stage import moved_context, system_of, unsampled
 from cosim.run.context import Context
-from cosim.run.given import set_input
+from cosim.run.named_values import set_input
 from cosim.simulation import Simulation
 from plant import Plant
 from plant.elements import FORCES, Element, Force_Penalty, Param_Linear, Reference_PlantState, Simulate

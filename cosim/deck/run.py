@@ -22,9 +22,9 @@ from cosim.deck.changes import (
     parameters,
     save,
 )
+from cosim.deck.deck_files import DeckFiles
 from cosim.deck.linear import linear
 from cosim.deck.outcome import DeckRun, DeckStep, joined
-from cosim.deck.reach import Reach
 from cosim.deck.stage import Options, Stage
 from cosim.deck.static import static
 from cosim.deck.transient import Halted, transient
@@ -130,12 +130,12 @@ def run_deck(
     function(on_step, "on_step", "one DeckStep, when it is done")
     model = deck if isinstance(deck, Model) else _read(deck)
     folder = None if out is None else file_path(out, "out", "results")
-    reach = Reach.of(model, folder, trust)
+    files = DeckFiles.of(model, folder, trust)
     options = Options(
-        chosen, coordinates, stabilisation, trust, mapped(inputs, "inputs"), folder, reach, progress
+        chosen, coordinates, stabilisation, trust, mapped(inputs, "inputs"), folder, files, progress
     )
-    program = list(_limited(_program(model, model.commands, (), reach), model))
-    _check(model, program, reach)
+    program = list(_limited(_program(model, model.commands, (), files), model))
+    _check(model, program, files)
     shown: set[str] = set()
     with _once(shown):
         stage = Stage(_at_the_start(model, program), options)
@@ -165,7 +165,7 @@ def _once(shown: set[str]) -> Iterator[None]:
 
 # --- before anything runs -------------------------------------------------------------------------------
 def _program(
-    model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...], reach: Reach
+    model: Model, commands: tuple[Element, ...], inside: tuple[Path, ...], files: DeckFiles
 ) -> Iterator[Element]:
     """All commands, with those of other files inserted in place."""
     from plant.formats.motionsolve.reader import read_commands
@@ -177,7 +177,7 @@ def _program(
         if not isinstance(command, Load_Command):
             yield command
             continue
-        file = reach.read(command, model)
+        file = files.read(command, model)
         if len(inside) >= MOST_NESTED:
             raise ModelError(
                 f"{command.where}: command files are nested {MOST_NESTED} deep.",
@@ -195,7 +195,7 @@ def _program(
         except ModelError as error:
             raise ModelError(f"{command.where}: {error}", path=command.where) from None
         yield command
-        yield from _program(model, found, (*inside, file.resolve()), reach)
+        yield from _program(model, found, (*inside, file.resolve()), files)
 
 
 def _limited(program: Iterator[Element], model: Model) -> Iterator[Element]:
@@ -212,12 +212,12 @@ def _limited(program: Iterator[Element], model: Model) -> Iterator[Element]:
             yield command
 
 
-def _check(model: Model, program: list[Element], reach: Reach) -> None:
+def _check(model: Model, program: list[Element], files: DeckFiles) -> None:
     """Refuse a deck without commands, and every error that can be found before anything runs."""
     about = model.file or f"model '{model.name}'"
     problems = [
         *_unknown(program),
-        *reach.faults(program, model),
+        *files.faults(program, model),
         *_past(model, program),
         *_impossible(model, program),
     ]

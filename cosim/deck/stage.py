@@ -22,11 +22,11 @@ import numpy as np
 
 from blocks.contract.memories import CountedInstants, Memory
 from cosim.block_alone import ALONE, system_alone
-from cosim.deck.reach import Reach
+from cosim.deck.deck_files import DeckFiles
 from cosim.names import Names
 from cosim.progress import Progress
 from cosim.run.context import Context
-from cosim.run.given import set_input
+from cosim.run.named_values import set_input
 from cosim.settings import RunSettings
 from cosim.simulation import Simulation
 from cosim.system import System
@@ -57,7 +57,7 @@ class Options:
     trust: bool = False
     inputs: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
-    reach: Reach = field(default_factory=lambda: Reach(Path(), None, trust=False))
+    files: DeckFiles = field(default_factory=lambda: DeckFiles(Path(), None, trust=False))
     progress: Progress | bool | None = None
 
 

@@ -18,7 +18,7 @@ from cosim.deck.stage import moved_context, parts_of
 from cosim.deck.transient import end_of, times_of
 from cosim.result.result import Result
 from cosim.run.context import Context
-from cosim.run.given import set_input
+from cosim.run.named_values import set_input
 from cosim.simulation import Simulation
 from plant.elements import FORCES, Model, Param_Static, Reference_Marker, Simulate
 from plant.equations.frozen_time import TIME, kinetic_energy

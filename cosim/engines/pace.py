@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from blocks.errors import SimulationError
 from cosim.engines.counters import Counters
-from cosim.run.length import MANY
+from cosim.run.run_length import MANY
 from cosim.settings import RunSettings
 from cosim.system import System
 

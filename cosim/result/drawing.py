@@ -15,7 +15,7 @@ MOST_NUMBERS = 2**28
 
 @dataclass(frozen=True, eq=False)
 class KeptDrawing:
-    """Plain data for `cosim.viewer.kept`.
+    """Plain data for `cosim.viewer.stored_drawings`.
 
     packed : bytes              a JSON text, compressed
     numbers : (n,) float32      what the text refers to

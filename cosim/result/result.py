@@ -278,7 +278,7 @@ class Result:
                             `view` of the loaded result shows them. The texts of fields are among them
         """
         from cosim.result.result_files import save
-        from cosim.viewer.kept import drawing_of
+        from cosim.viewer.stored_drawings import drawing_of
 
         save(self, path, drawing_of(self) if flag(drawing, "drawing") else None)
 
@@ -318,8 +318,8 @@ class Result:
         PlantloopError      the page cannot be written, or forces cannot be found from what was logged
         """
         from cosim.viewer.compare_data import of_two
-        from cosim.viewer.kept import of_result
         from cosim.viewer.page import view
+        from cosim.viewer.stored_drawings import of_result
 
         asked = flag(forces, "forces"), flag(linear, "linear")
         if beside is None:

@@ -19,7 +19,7 @@ from cosim.diagram import Diagram
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.run.context import Context
-from cosim.run.given import set_initial, set_parameter
+from cosim.run.named_values import set_initial, set_parameter
 from cosim.scenario.factory import make_diagram
 from cosim.scenario.fmu_tables import fmu_blocks
 from cosim.scenario.handles import with_handles

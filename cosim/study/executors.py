@@ -21,8 +21,8 @@ from cosim.batch.ways import no_processes
 from cosim.study.job import Job, Pieces, Tell
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
+from cosim.study.study_progress import StudyProgress
 from cosim.study.suspects import find_culprits
-from cosim.study.telling import Teller
 from cosim.study.work import Chunk, Tally, Worker
 
 LOOK = 0.1  # s between two looks
@@ -182,12 +182,12 @@ EXECUTORS: Mapping[str, Callable[[Job, Tell], None]] = {
 }
 
 
-def work_at(name: str, job: Job, teller: Teller) -> None:
+def work_at(name: str, job: Job, display: StudyProgress) -> None:
     """Do a job by the executor of a name; an interruption says how to go on."""
     try:
-        EXECUTORS[name](job, teller.add)
+        EXECUTORS[name](job, display.add)
     except KeyboardInterrupt:
-        teller.say(f"interrupted: what is done is kept in '{job.store.folder.url}'; go on with --resume")
+        display.say(f"interrupted: what is done is kept in '{job.store.folder.url}'; go on with --resume")
         raise
 
 

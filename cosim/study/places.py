@@ -13,7 +13,7 @@ from blocks.contract.memories import Memory
 from blocks.errors import PlantloopError, near_miss
 from cosim.names import COMPONENT, text
 from cosim.run.context import Context
-from cosim.run.given import follow_parameters, set_initial
+from cosim.run.named_values import follow_parameters, set_initial
 from cosim.run.unchangeable import structural_error
 from cosim.slots import MemorySlot
 from cosim.system import System

@@ -36,9 +36,9 @@ from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
 from cosim.study.structural_cases import built_for_cases
 from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
 from cosim.study.study_plan import StudyPlan
+from cosim.study.study_progress import study_progress, warn_of_cases
 from cosim.study.study_schema import StudyTables
 from cosim.study.study_units import units_of
-from cosim.study.telling import told, warn_of_cases
 from cosim.study.verdicts import Ending
 from cosim.study.wanted_cases import named, unfinished
 from cosim.study.windows import check_windows
@@ -316,14 +316,14 @@ class Study:
             store = self.open_store(url, flag(resume, "resume") or only is not None, count)
             cases = (self._unfinished(store, only) if chosen is None else chosen)[:most]
             if len(cases):
-                with told(progress, len(cases)) as teller:
+                with study_progress(progress, len(cases)) as display:
                     if old is not None:
                         cases, copied = reused(self.plan, store, cases, old)
-                        teller.add(copied)
-                        teller.say(f"{copied.done} cases are those of '{old.folder.url}'")
-                    job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, teller.say)
+                        display.add(copied)
+                        display.say(f"{copied.done} cases are those of '{old.folder.url}'")
+                    job = Job(self.plan, store, store.by_chunk(cases), count, scheduler, display.say)
                     try:
-                        work_at(name, job, teller)
+                        work_at(name, job, display)
                     except PlantloopError:
                         if fresh:
                             store.discard()  # no worker could work at it: treat it as not asked for
@@ -399,8 +399,8 @@ class Study:
         """
         count, chosen = self._search_numbers(runs, seed)
         name = requirement or self.tables.search.requirement or only_of(self.plan.measures.requirements)
-        with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
-            made = self._runs(out, executor, resume, workers, scheduler, teller.add)
+        with alone_in(url_of(out, RESULTS)), study_progress(progress, count) as display:
+            made = self._runs(out, executor, resume, workers, scheduler, display.add)
             return self._warned(falsify(self.plan, self.space, name, count, chosen, made))
 
     def optimise(
@@ -427,8 +427,8 @@ class Study:
         """
         count, chosen = self._search_numbers(runs, seed)
         names = self.tables.search.metrics if metrics is None else listed(metrics, "metrics")
-        with alone_in(url_of(out, RESULTS)), told(progress, count) as teller:
-            made = self._runs(out, executor, resume, workers, scheduler, teller.add)
+        with alone_in(url_of(out, RESULTS)), study_progress(progress, count) as display:
+            made = self._runs(out, executor, resume, workers, scheduler, display.add)
             return self._warned(optimise(self.plan, self.space, names, count, chosen, made))
 
     def _warned(self, found: SearchResult) -> SearchResult:

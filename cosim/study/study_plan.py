@@ -18,14 +18,14 @@ from blocks.errors import PlantloopError, near_miss
 from cosim.batch.watched_runs import kept_for_warnings
 from cosim.engines.reference.log import SNAP, log_times
 from cosim.run.context import Context
-from cosim.run.given import set_initial, set_input, set_parameter
+from cosim.run.named_values import set_initial, set_input, set_parameter
 from cosim.run.parameter_checks import Ends, RunChecks, check_parameters, ends_of
 from cosim.settings import RunSettings
 from cosim.study.action_checks import check_moves
 from cosim.study.bases import Base
 from cosim.study.cases import Cases
 from cosim.study.measures import Measures
-from cosim.study.model_print import model_print
+from cosim.study.model_fingerprint import model_fingerprint
 from cosim.study.places import Target, checked, distinct, target
 from cosim.study.probes import INSIDE, JUMPS, probed, which_follow_held
 from cosim.study.study_schema import ActionTable, RequirementTable, StoreTable
@@ -177,7 +177,7 @@ class StudyPlan:
             numbers = hashlib.sha256()
             for vector in (ready.start.x, ready.start.h, ready.start.w, ready.start.p):
                 numbers.update(vector.tobytes())
-            numbers.update(model_print(ready.system, ready.logged).encode())
+            numbers.update(model_fingerprint(ready.system, ready.logged).encode())
             found[label] = f"{ready.system.hash}-{numbers.hexdigest()[:16]}"
         return found
 
@@ -249,13 +249,15 @@ class Prepared:
     @staticmethod
     def of(plan: StudyPlan, variant: int) -> Prepared:
         """Flatten, add probes, find names, check numbers."""
-        from cosim.study.acting import acted
+        from cosim.study.compiled_actions import with_actions
 
         base = plan.bases[variant]
         system = base.system()
         shown, own = tuple(system.chosen(None)), {event.name for event in system.events}
         if plan.actions or plan.stops or plan.ending is not None:
-            system = acted(base.diagram(), system, base.settings, plan.actions, plan.stops, plan.ending)
+            system = with_actions(
+                base.diagram(), system, base.settings, plan.actions, plan.stops, plan.ending
+            )
         watched = () if plan.ending is None else tuple(plan.ending.watched())
         verdicts = {name: f"{VERDICT}{k}.y" for k, name in enumerate(watched)}
         stored = _stored(system, shown, plan.store, base)

@@ -6,8 +6,8 @@ from dataclasses import astuple
 from typing import Any
 
 from cosim.result.differences import differences
-from cosim.viewer.kept import of_result
 from cosim.viewer.page_data import PageData
+from cosim.viewer.stored_drawings import of_result
 
 COLUMNS = (
     "signal",

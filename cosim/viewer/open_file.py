@@ -13,8 +13,8 @@ from cosim.block_alone import system_of
 from cosim.result.result import Result
 from cosim.simulation import simulate
 from cosim.viewer.early_page import SUFFIXES
-from cosim.viewer.kept import of_result
 from cosim.viewer.page_data import PageData, of_diagram
+from cosim.viewer.stored_drawings import of_result
 
 
 def contents_of(

@@ -25,13 +25,13 @@ from blocks.errors import ModelError
 from plant.assembly.branches import Branches, branches
 from plant.assembly.failed_routines import not_met
 from plant.assembly.flat_gradients import add_written, starts_flat, step_aside
+from plant.assembly.forceless_conditions import pulls, refuse_unfelt
 from plant.assembly.initial_rates import Wish, weighted
-from plant.assembly.reach import Sizes, travels
+from plant.assembly.mechanism_size import Sizes, travels
 from plant.assembly.repeated_conditions import loop_of
 from plant.assembly.start_numbers import StartNumbers
 from plant.assembly.start_rates import Rates, null_space
 from plant.assembly.touching import refuse_touching, values_beside, written_by_hand
-from plant.assembly.unfelt import pulls, refuse_unfelt
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.massless import SingularMass, is_singular, slender_rates

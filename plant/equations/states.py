@@ -10,7 +10,7 @@ import casadi as ca
 
 from blocks.contract.block import Equations
 from blocks.contract.symbols import column
-from plant.assembly.reach import nominal_sizes
+from plant.assembly.mechanism_size import nominal_sizes
 from plant.description import Body, Share
 from plant.elements import Model, Reference_Variable
 from plant.equations.controls import Controls

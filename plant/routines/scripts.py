@@ -4,8 +4,8 @@ A script is run once per element and way of use, in a namespace of its own that 
 (``py_sysfnc`` ...). For symbols its ``math`` is one that takes symbols; ``max``, ``min`` and ``float`` do so
 too. Other modules, NumPy among them, are the real ones.
 
-What a routine keeps from call to call (`kept.py`) is undone after an opaque routine's trial calls: it finds
-everything as the last accepted step left it.
+What a routine keeps from call to call (`persistent_data.py`) is undone after an opaque routine's trial calls:
+it finds everything as the last accepted step left it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from blocks.contract.user_lines import line_of
 from blocks.errors import BlockError, ExpressionError, ModelError, PlantloopError, near_miss
 from plant.elements import Model, UserSubroutine
 from plant.routines.access import SHAPES, SPLINES, Access
-from plant.routines.kept import Kept, written_globals
+from plant.routines.persistent_data import Kept, written_globals
 
 _SYMBOLS = (ca.SX, SignalArray)
 

@@ -23,7 +23,7 @@ from cosim.fmi.export.exported_variables import variables_of
 from cosim.fmi.export.sources import common, headers_of, of_version
 from cosim.names import listed, mapped
 from cosim.run.context import Context
-from cosim.run.given import set_initial, set_parameter
+from cosim.run.named_values import set_initial, set_parameter
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
 

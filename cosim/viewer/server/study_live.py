@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Protocol
 from blocks.errors import PlantloopError
 from cosim.result.result import Result
 from cosim.study.study_view import StudyView
-from cosim.viewer.kept import of_result
 from cosim.viewer.page import assembled
 from cosim.viewer.page_data import PageData
 from cosim.viewer.server.served_page import ServedPage
 from cosim.viewer.server.serving import Peer, both, listen
+from cosim.viewer.stored_drawings import of_result
 from cosim.viewer.study_data import of_study
 
 LOOK = 0.5  # s between two looks at the folder

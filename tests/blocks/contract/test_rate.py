@@ -10,7 +10,7 @@ import pytest
 from blocks import BlockError, Integrator, TimeTable
 from blocks.contract import rate
 from blocks.contract.checks import moments_of
-from blocks.contract.moments import instants, moments
+from blocks.contract.exact_instants import instants, moments
 from blocks.contract.rate import Ticks, instant, rational, simple
 from cosim import Diagram
 

@@ -9,7 +9,7 @@ from blocks import DiscretePID, LookupTable1D, PythonFunction, Step, Sum, Transf
 from blocks.errors import PlantloopError
 from cosim import Diagram, Study, simulate
 from cosim.hardware_in_loop import SharedMemoryWrite
-from cosim.study.model_print import as_texts
+from cosim.study.model_fingerprint import as_texts
 from tests.cosim.study.test_study_runs import same
 
 REFERENCE = {"engine": "reference", "solver": "rk4", "step": 0.01}

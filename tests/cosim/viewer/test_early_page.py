@@ -12,7 +12,7 @@ from blocks import Integrator, Sine
 from blocks.errors import PlantloopError
 from cosim import Diagram, simulate
 from cosim.viewer.early_page import EarlyPage, early_page
-from cosim.viewer.kept import of_result
+from cosim.viewer.stored_drawings import of_result
 from plant import Plant
 from tests.helpers.browser import shown, wait_until
 

@@ -23,8 +23,8 @@ from blocks import (
 from blocks.errors import PlantloopError
 from cosim import Diagram, Result, Simulation, linearize, simulate
 from cosim.analysis.margins import margins
-from cosim.viewer.kept import of_result
 from cosim.viewer.open_file import contents_of
+from cosim.viewer.stored_drawings import of_result
 from tests.helpers.browser import shown
 
 W = [0.05, 0.4, 1.7, 6.0, 40.0]

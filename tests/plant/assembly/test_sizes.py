@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from plant.assembly.flat_gradients import starts_flat, step_aside
-from plant.assembly.reach import Sizes, nominal_sizes, travels
+from plant.assembly.mechanism_size import Sizes, nominal_sizes, travels
 from plant.constraints.conditions import Condition, NamedConstraint
 from plant.description import GROUND_KEY, Connection, Description, frame, rigid_body
 from plant.mechanics.mechanism import mechanism_of

@@ -17,7 +17,7 @@ from cosim.study.study_plan import StudyPlan
 from cosim.study.work import Tally
 
 
-class Teller:
+class StudyProgress:
     """Adds up tallies, and passes the sum to a function."""
 
     def __init__(
@@ -57,25 +57,25 @@ def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
 
 
 @contextmanager
-def told(progress: Any, count: int) -> Iterator[Teller]:
-    """A context with the teller that receives tallies.
+def study_progress(progress: Any, count: int) -> Iterator[StudyProgress]:
+    """A context with the display that receives tallies.
 
     progress : a function of the `Tally` so far; True for a bar on standard error, where that is a terminal;
         None
     """
     called = check_progress(progress) if progress not in (None, False) else None
     if progress is not True:
-        yield Teller(called)
+        yield StudyProgress(called)
         return
     if not coloured(sys.stderr):
-        yield Teller(None, lambda text: print(text, file=sys.stderr))
+        yield StudyProgress(None, lambda text: print(text, file=sys.stderr))
         return
-    with _bar(count) as teller:
-        yield teller
+    with _bar(count) as display:
+        yield display
 
 
 @contextmanager
-def _bar(count: int) -> Iterator[Teller]:
+def _bar(count: int) -> Iterator[StudyProgress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -98,4 +98,4 @@ def _bar(count: int) -> Iterator[Teller]:
             rate = f"{speed:.3g} runs/s" if speed else ""
             shown.update(task, completed=total.done, counts=counts, rate=rate)
 
-        yield Teller(advance, console.print)
+        yield StudyProgress(advance, console.print)

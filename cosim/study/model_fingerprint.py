@@ -29,7 +29,7 @@ DEPTH = 12  # most levels of objects inside one another
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def model_print(system: System, names: Sequence[str]) -> str:
+def model_fingerprint(system: System, names: Sequence[str]) -> str:
     """Print of the instants a system lists, the Python code it calls, and the expressions of some signals."""
     signals = ca.vertcat(ca.SX(0, 1), *(system.signal(name).expression for name in names))
     shown = ca.Function("f", [system.t, system.x, system.h, system.w, system.p], [signals])

@@ -34,7 +34,7 @@ from cosim.study.verdicts import ENDS, VERDICT, Ending
 from cosim.system import System
 
 
-def acted(
+def with_actions(
     diagram: Diagram,
     system: System,
     settings: RunSettings,

@@ -6,7 +6,7 @@ import pytest
 
 from blocks import Constant, Hold, Integrator
 from blocks.errors import PlantloopError
-from cosim.run.length import check_length
+from cosim.run.run_length import check_length
 from cosim.settings import RunSettings
 from tests.helpers.runs import build
 

@@ -11,7 +11,7 @@ from blocks.errors import PlantloopError
 from cosim import Diagram, Result, simulate
 from cosim.result.drawing import KeptDrawing
 from cosim.scenario import load_scenario
-from cosim.viewer.kept import of_drawing, of_result
+from cosim.viewer.stored_drawings import of_drawing, of_result
 from plant import Plant
 from tests.helpers.browser import shown
 from tests.helpers.fmus import build_fmu
@@ -82,7 +82,7 @@ def test_the_drawing_can_be_left_out_and_is_no_part_of_the_data(ran, tmp_path):
 
 @pytest.mark.slow
 def test_long_runs_keep_fewer_poses_with_their_times(ran, monkeypatch, tmp_path):
-    monkeypatch.setattr("cosim.viewer.kept.MOST_POSES", 12 * 3 * 10)
+    monkeypatch.setattr("cosim.viewer.stored_drawings.MOST_POSES", 12 * 3 * 10)
     ran.save(tmp_path / "run.nc")
     content = of_drawing(Result.load(tmp_path / "run.nc").drawing).content
     rows = content["plants"][0]["poses"]["shape"][0]

@@ -18,7 +18,7 @@ CURE = "run it with trust=True (--trust) if you trust whoever wrote the deck"
 
 
 @dataclass(frozen=True)
-class Reach:
+class DeckFiles:
     """The folders that one run of a deck may use.
 
     own : Path              where the deck lies
@@ -31,9 +31,9 @@ class Reach:
     trust: bool
 
     @staticmethod
-    def of(model: Model, out: Path | None, trust: bool) -> Reach:
-        """The reach of a deck; for a deck that is not a file, the working folder."""
-        return Reach(Path(model.file).parent if model.file else Path(), out, trust)
+    def of(model: Model, out: Path | None, trust: bool) -> DeckFiles:
+        """The folders of a deck; for a deck that is not a file, the working folder."""
+        return DeckFiles(Path(model.file).parent if model.file else Path(), out, trust)
 
     # --- reading --------------------------------------------------------------------------------------
     def read(self, command: Load_Model | Load_Command, model: Model) -> Path:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plant.elements import subroutine as declared
-from plant.routines.kept import Kept, copy_of, written_globals
+from plant.routines.persistent_data import Kept, copy_of, written_globals
 from tests.helpers.slider import OUT, run, slider, variable, written
 
 SOURCE = """

@@ -5,7 +5,7 @@ import pytest
 
 from blocks.errors import StepCollapsed
 from cosim.result.record import Event
-from cosim.run.crowded import say_crowded
+from cosim.run.crowded_events import say_crowded
 
 
 def told(times, since=0.0, time=10.0):

@@ -24,7 +24,7 @@ from blocks import (
     Transition,
 )
 from cosim import Diagram, Triggered, simulate
-from cosim.compile.looked_at import FollowingBranch, without_idle_events
+from cosim.compile.tick_only_branches import FollowingBranch, without_idle_events
 from cosim.system_parts import SystemEvent
 
 
