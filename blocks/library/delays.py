@@ -12,6 +12,7 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from blocks.functions import clip
+from blocks.library.expansion import input_like
 
 __all__ = ["PipeDelay", "TransportDelay", "VariableTransportDelay"]
 
@@ -48,7 +49,7 @@ class TransportDelay(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the delay."""
         (delay,) = b.parameters(delay=self.delay)
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         b.output("y", b.delayed(u, delay, self.initial, name="past"))
 
 
@@ -82,7 +83,7 @@ class VariableTransportDelay(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the delay."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         shortest, longest = float(self.shortest), float(self.longest)
         delay = clip(b.input("delay", size=1), shortest, longest)
         past = b.delayed(u, delay, self.initial, name="past", shortest=shortest, longest=longest)
@@ -130,7 +131,7 @@ class PipeDelay(Block):
     def define(self, b: Equations) -> None:
         """Declare ports, the time on the way and what entered so long ago."""
         (length,) = b.parameters(length=self.length)
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         shortest, longest = float(self.shortest), float(self.longest)
         v = _within(b, b.input("v", size=1)[0] / length, 1.0 / longest, 1.0 / shortest)  # pipes per second
         start = math.sqrt(shortest * longest)

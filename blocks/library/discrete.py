@@ -19,7 +19,7 @@ from blocks.contract.rate import Rate
 from blocks.contract.recipes import of_expressions
 from blocks.contract.symbols import Array
 from blocks.functions import clip
-from blocks.library.expansion import together
+from blocks.library.expansion import input_like, together
 from blocks.library.realisation import (
     canonical,
     check_polynomials,
@@ -58,7 +58,7 @@ class UnitDelay(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports, the state and its update."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         x = b.discrete("x", self.initial, self.sample, self.offset, size=u.size)
         b.update(x, u)
         b.output("y", x)
@@ -116,7 +116,7 @@ class DiscreteIntegrator(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports, the state and its update."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         if self.low is not None or self.high is not None or self.reset != "none" or self.external_initial:
             self._full(b, u)
             return

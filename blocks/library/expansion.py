@@ -6,10 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from blocks.contract.block import Equations
 from blocks.contract.symbols import Array
 from blocks.errors import BlockError
+
+
+def input_like(b: Equations, name: str, value: ArrayLike) -> Array:
+    """An input with as many components as a field that belongs to it, such as its initial value.
+
+    value : (n,) asks for n components; a number leaves the size to what is connected
+    """
+    return b.input(name, size=np.size(value) if np.ndim(value) else None)
 
 
 def together(b: Equations, block: Any, **signals: Array) -> list[Array]:

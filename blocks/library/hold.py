@@ -17,6 +17,7 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array
+from blocks.library.expansion import input_like
 
 __all__ = ["Hold", "RateTransition"]
 
@@ -105,7 +106,7 @@ class Hold(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the hold between them."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         ticks = Ticks.of(self.sample, self.offset)
         b.output("y", hold(b, u, self.order, ticks, initial=self.initial))
 
@@ -138,5 +139,5 @@ class RateTransition(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the hold between them."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         b.output("y", hold(b, u, 0, Ticks.of(self.sample, self.offset), initial=self.initial))

@@ -13,7 +13,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.functions import pick
-from blocks.library.expansion import together
+from blocks.library.expansion import input_like, together
 from blocks.library.resets import RESETS, Trigger, check_threshold
 from blocks.library.truth import LEVEL
 
@@ -56,7 +56,7 @@ class Delay(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the samples."""
-        u = _input(b, self)
+        u = input_like(b, "u", self.initial)
         if self.n == 0:
             b.output("y", u, self.sample, self.offset, initial=self.initial)
             return
@@ -104,7 +104,7 @@ class ResettableDelay(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports, the samples and the reset."""
-        u = _input(b, self)
+        u = input_like(b, "u", self.initial)
         (initial,) = b.parameters(initial=self.initial)
         u, initial = together(b, self, u=u, initial=initial)
         start = b.input("x0", size=u.size) if self.external_initial else initial
@@ -147,7 +147,7 @@ class EnabledDelay(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the samples."""
-        u, on = _input(b, self), b.input("enable", size=1)[0] > LEVEL
+        u, on = input_like(b, "u", self.initial), b.input("enable", size=1)[0] > LEVEL
         x = [_past(b, self, k, u.size) for k in range(1, self.n + 1)]
         for k in range(self.n):
             b.update(x[k], np.where(on, x[k - 1] if k else u, x[k]))
@@ -181,7 +181,7 @@ class VariableIntegerDelay(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports, the samples and the choice."""
-        u, d = _input(b, self), b.input("d", size=1)[0]
+        u, d = input_like(b, "u", self.initial), b.input("d", size=1)[0]
         x = [_past(b, self, k, u.size) for k in range(1, self.n + 1)]
         for k in range(self.n):
             b.update(x[k], x[k - 1] if k else u)
@@ -260,7 +260,7 @@ class Memory(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the memory."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         b.output("y", b.accepted("last", u, self.initial, size=u.size))
 
 
@@ -268,10 +268,6 @@ def _check(block: Any, least: int) -> None:
     checks.assign(block, n=checks.count(block, "n", least=least, most=LONGEST))
     checks.rate(block)
     checks.assign(block, initial=checks.numbers(block, "initial"))
-
-
-def _input(b: Equations, block: Any) -> Array:
-    return b.input("u", size=np.size(block.initial) if np.ndim(block.initial) else None)
 
 
 def _past(b: Equations, block: Any, k: int, size: int) -> Array:

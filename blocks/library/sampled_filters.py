@@ -14,6 +14,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.library.cascades import cascade
+from blocks.library.expansion import input_like
 from blocks.library.sections import check_zeros_and_poles, sections
 
 __all__ = [
@@ -52,7 +53,7 @@ class Difference(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the signal of the tick before."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         last = b.discrete("last", self.initial, self.sample, self.offset, size=u.size)
         b.update(last, u)
         b.output("y", u - last, self.sample, self.offset)
@@ -88,7 +89,7 @@ class DiscreteDerivative(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the signal of the tick before."""
         (gain,) = b.parameters(gain=self.gain)
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         last = b.discrete("last", self.initial, self.sample, self.offset, size=u.size)
         b.update(last, u)
         b.output("y", gain * (u - last) / checks.period(self), self.sample, self.offset)
@@ -162,7 +163,7 @@ class MovingAverage(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the samples."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         total = newer = u
         for k in range(1, self.n):
             x = b.discrete(f"x{k}", self.initial, self.sample, self.offset, size=u.size)

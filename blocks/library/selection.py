@@ -17,7 +17,7 @@ from blocks.contract.symbols import Array
 from blocks.errors import near_miss, shown
 from blocks.functions import clip, pick
 from blocks.library.elementary import stepwise
-from blocks.library.expansion import together
+from blocks.library.expansion import input_like, together
 from blocks.library.truth import LEVEL
 
 __all__ = [
@@ -267,7 +267,7 @@ class DataStore(Block):
 
     def define(self, b: Equations) -> None:
         """Declare ports and the value."""
-        u = b.input("u", size=np.size(self.initial) if np.ndim(self.initial) else None)
+        u = input_like(b, "u", self.initial)
         on = b.input("write", size=1)[0] > LEVEL
         x = b.discrete("x", self.initial, self.sample, self.offset, size=u.size)
         b.update(x, np.where(on, u, x))
