@@ -74,9 +74,6 @@ class NodePorts:
         raise WiringError([f"block '{node}' {found}{hint}"], path=node)
 
 
-UNKNOWN = NodePorts(known=False)
-
-
 def ports_of(content: Any) -> NodePorts:
     """Ports of what is in a node: a block, an input of the diagram, or a diagram."""
     if isinstance(content, Inport):

@@ -30,7 +30,7 @@ class ArrowsNow:
         self, plant: Any, path: str, sim: Simulation, driven: Mapping[str, str], forces: Flat | None
     ) -> None:
         self._value: ValueOf = lambda name: sim.value(driven.get(name, name))
-        self.path, self._sim, self._mechanism = path, sim, plant.mechanism
+        self.path, self._sim = path, sim
         self.units = units_of(plant)
         links = plant.mechanism.links
         names = [f"{path}.{link.name}" for link in links]
