@@ -209,8 +209,10 @@ def export(
     import zipfile
 
     with _errors_as_messages():
+        from cosim.fmi.export.fmu_file import VERSIONS
+
         path = _checked_path(file, "export", (".toml", ".xml"))
-        versions = {"2": "2.0", "3": "3.0"}
+        versions = {version[0]: version for version in VERSIONS}
         options: dict[str, Any] = {
             "version": versions.get(fmi, fmi),
             "kinds": kinds.split(","),

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -88,10 +88,6 @@ class Variables:
 
     every: tuple[Exported, ...]
     shown: tuple[int, ...]
-    by_reference: Mapping[int, Exported] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_reference", {v.reference: v for v in self.every})
 
     def of(self, kind: str) -> list[Exported]:
         """Variables of a kind."""

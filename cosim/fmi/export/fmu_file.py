@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -17,9 +18,10 @@ from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.engines.native.native import obstacles
 from cosim.fmi.export import binaries
-from cosim.fmi.export.descriptions import build_description, description_2, description_3
+from cosim.fmi.export.descriptions import Facts, build_description, description_2, description_3
 from cosim.fmi.export.exported_model import ExportedModel
-from cosim.fmi.export.exported_variables import variables_of
+from cosim.fmi.export.exported_variables import Variables, variables_of
+from cosim.fmi.export.model_structure import Structure
 from cosim.fmi.export.sources import common, headers_of, of_version
 from cosim.names import listed, mapped
 from cosim.run.context import Context
@@ -27,7 +29,24 @@ from cosim.run.named_values import set_initial, set_parameter
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.system import System
 
-VERSIONS = ("2.0", "3.0")
+
+@dataclass(frozen=True)
+class Version:
+    """What an exported file has of one version of FMI; its functions in C are in `unit/`, fmi2*.c or fmi3*.c.
+
+    describe : makes modelDescription.xml; folder : of a platform, in binaries/
+    describe_build : makes sources/buildDescription.xml, None where there is none
+    """
+
+    describe: Callable[[Facts, Variables, Structure], bytes]
+    folder: Callable[[binaries.Platform], str]
+    describe_build: Callable[[Facts], bytes] | None = None
+
+
+VERSIONS = {
+    "2.0": Version(description_2, lambda platform: platform.folder_2),
+    "3.0": Version(description_3, lambda platform: platform.folder_3, build_description),
+}
 KINDS = ("cs", "me")
 
 
@@ -160,20 +179,21 @@ def refuse_python(system: System, settings: RunSettings) -> None:
 def _write(target: Path, model: ExportedModel, version: str, platforms: Sequence[str], sources: bool) -> None:
     """Write the zip, completely or not at all."""
     facts = model.facts(version, sources)
-    describe = description_2 if version == "2.0" else description_3
+    own = VERSIONS[version]
     groups = [[model.data], model.equations, common(), of_version(version)]
-    entries: dict[str, bytes] = {"modelDescription.xml": describe(facts, model.variables, model.structure)}
+    entries: dict[str, bytes] = {
+        "modelDescription.xml": own.describe(facts, model.variables, model.structure)
+    }
     for name in platforms:
         p = binaries.PLATFORMS[name]
-        folder = p.folder_2 if version == "2.0" else p.folder_3
-        entries[f"binaries/{folder}/{model.identifier}{p.suffix}"] = binaries.binary(
+        entries[f"binaries/{own.folder(p)}/{model.identifier}{p.suffix}"] = binaries.binary(
             name, groups, model.identifier
         )
     if sources:
         entries |= {f"sources/{f.name}": f.text.encode() for f in model.files(version)}
         entries |= {f"sources/{name}": text.encode() for name, text in headers_of(version).items()}
-        if version == "3.0":
-            entries["sources/buildDescription.xml"] = build_description(facts)
+        if own.describe_build is not None:
+            entries["sources/buildDescription.xml"] = own.describe_build(facts)
     with replacing(target) as made, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)

@@ -280,7 +280,7 @@ class Component:
 
     def counts(self) -> tuple[int, int] | None:
         """The numbers of states and event indicators that the instance reports; None in FMI 2.0."""
-        if self.description.major == 2:
+        if not self.dialect.reports_sizes:
             return None
         found = []
         for what in ("ContinuousStates", "EventIndicators"):
@@ -343,7 +343,7 @@ class Component:
         f, state = ffi(), self.save()
         size = f.new("size_t *")
         self.call(self.dialect.size, state.pointer[0], size)
-        room = f.new("char[]" if self.description.major == 2 else "uint8_t[]", size[0])
+        room = f.new(self.dialect.state_bytes, size[0])
         self.call(self.dialect.serialize, state.pointer[0], room, size[0])
         state.close()
         return bytes(f.buffer(room))
@@ -351,8 +351,8 @@ class Component:
     def deserialize(self, state: bytes) -> None:
         """Restore what `serialized` returned."""
         f, pointer = ffi(), ffi().new("void **")
-        kind = "char[]" if self.description.major == 2 else "uint8_t[]"
-        self.call(self.dialect.deserialize, f.from_buffer(kind, state), len(state), pointer)
+        room = f.from_buffer(self.dialect.state_bytes, state)
+        self.call(self.dialect.deserialize, room, len(state), pointer)
         try:
             self.call(self.dialect.load, pointer[0])
         finally:

@@ -51,6 +51,8 @@ class Dialect(abc.ABC):
     size: str
     serialize: str
     deserialize: str
+    state_bytes: str  # type in C of a serialised state
+    reports_sizes: bool  # are there functions for the numbers of states and event indicators?
     derivatives: str
     update: str  # of discrete states
 
@@ -119,6 +121,7 @@ class FMI2(Dialect):
     }
     save, load, free_state = "GetFMUstate", "SetFMUstate", "FreeFMUstate"
     size, serialize, deserialize = "SerializedFMUstateSize", "SerializeFMUstate", "DeSerializeFMUstate"
+    state_bytes, reports_sizes = "char[]", False
     derivatives, update = "GetDerivatives", "NewDiscreteStates"
 
     def instantiate(
@@ -242,6 +245,7 @@ class FMI3(Dialect):
     }
     save, load, free_state = "GetFMUState", "SetFMUState", "FreeFMUState"
     size, serialize, deserialize = "SerializedFMUStateSize", "SerializeFMUState", "DeserializeFMUState"
+    state_bytes, reports_sizes = "uint8_t[]", True
     derivatives, update = "GetContinuousStateDerivatives", "UpdateDiscreteStates"
 
     def instantiate(
