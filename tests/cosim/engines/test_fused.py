@@ -88,9 +88,16 @@ def test_nothing_is_fused_around_what_stands_in_between():
         total = sum(first[1:], first[0])
         return [first[i] * total for i in range(N)]
 
-    _, run = shapes(rows)
-    kinds = [type(q).__name__ for q in run.plan.functions["f"].pieces]
-    assert kinds == ["Shared", "Plain", "Shared"]
+    def rows_and_their_sum(x, h, p):
+        last = rows(x, h, p)
+        return [*last, sum(last[1:], last[0])]
+
+    def kinds(made):
+        _, run = shapes(made)
+        return [type(q).__name__ for q in run.plan.functions["f"].pieces]
+
+    assert kinds(rows) == ["Shared", "Plain", "Shared"]
+    assert kinds(rows_and_their_sum) == ["Shared", "Plain", "Shared", "Plain"]
 
 
 def test_kinds_in_turn_and_in_a_row_are_divided():
