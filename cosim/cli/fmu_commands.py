@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmu import FMU
 from cosim.fmi.package import Package
-from cosim.fmi.reading import read
+from cosim.fmi.reading import parsed, read
+from cosim.fmi.repairs import repaired, repaired_copy
 from cosim.result.result import Result
 
 KINDS = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
@@ -140,6 +142,17 @@ def _of_fmpy(path: Path) -> list[str]:
     return kept + [problem for problem in without if problem not in found]
 
 
+def _of_fmpy_repaired(path: Path, package: Package) -> list[str]:
+    """The same, where FMPy's reader does not take what the standard allows."""
+    root = parsed(package.xml, str(path))
+    if not repaired(root):
+        return _of_fmpy(path)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        repaired_copy(path, root, copy)
+        return _of_fmpy(copy)
+
+
 def findings(path: Path) -> list[str]:
     """All findings of a validation: those of FMPy, of the schemas and rules, and ours.
 
@@ -150,7 +163,7 @@ def findings(path: Path) -> list[str]:
     import warnings
 
     package = Package(path)
-    found = _of_fmpy(path)
+    found = _of_fmpy_repaired(path, package)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         d = read(package.xml, str(path))

@@ -23,6 +23,7 @@ from cosim.fmi.description import (
     Variable,
 )
 from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.repairs import repaired, written
 
 OLD_TYPES = {"Real": "Float64", "Integer": "Int32"}
 VERSIONS = ("2.0", "3.0")
@@ -61,16 +62,16 @@ def read(xml: bytes, file: str) -> FMUDescription:
     FMUError        not well-formed, against the schema, or not usable; with lines. What validation finds
                     beyond that and does not matter for running is a warning
     """
-    root = _parsed(xml, file)
+    root = parsed(xml, file)
     version = root.get("fmiVersion")
     if version is None or not version.startswith(VERSIONS):
         what = "no fmiVersion" if version is None else f"FMI version {version}"
         raise _fault(file, what, "Versions 2.0 and 3.0 can be read; export it anew for one of them.")
-    if version.startswith("2.0."):  # the standard writes 2.0 for all of them
-        from lxml import etree
-
+    old = version.startswith("2.0.")  # the standard writes 2.0 for all of them
+    if old:
         root.set("fmiVersion", "2.0")
-        xml = etree.tostring(root)
+    if repaired(root) or old:
+        xml = written(root)
     if problems := wrong_indices(root):
         raise _fault(file, "modelDescription.xml is not valid", _listed(problems))
     raw = _validated(xml, file)
@@ -98,7 +99,13 @@ def _elements(root: Any) -> Iterable[tuple[str, Any]]:
             yield element.get("name"), element
 
 
-def _parsed(xml: bytes, file: str) -> Any:
+def parsed(xml: bytes, file: str) -> Any:
+    """The element of a whole description.
+
+    Raises
+    ------
+    FMUError        not well-formed, another document, or one with a DOCTYPE
+    """
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
@@ -158,7 +165,7 @@ def _described(raw: Any, file: str, root: Any) -> FMUDescription:
     by_raw: dict[int, str] = {id(v): v.name for v in raw.modelVariables}
     variables = {}
     for v in raw.modelVariables:
-        variables[v.name] = _variable(v, file, by_raw, elements.get(v.name))
+        variables[v.name] = _variable(v, file, by_raw, elements.get((v.alias or v).name))
 
     def structure(entries: Any) -> tuple[Dependent, ...]:
         return tuple(
@@ -206,7 +213,7 @@ def _variable(v: Any, file: str, names: Mapping[int, str], element: Any) -> Vari
         raise _fault(file, f"variable '{v.name}' (line {v.sourceline}) is an enumeration without a type")
 
     def given(name: str) -> Any:
-        own = getattr(v, name, None)
+        own = _attribute(element, name)
         return own if own is not None or declared is None else getattr(declared, name, None)
 
     dimensions = tuple(
@@ -225,9 +232,9 @@ def _variable(v: Any, file: str, names: Mapping[int, str], element: Any) -> Vari
         shape=tuple(int(n) for n in v.shape or ()),
         dimensions=dimensions,
         unit=given("unit") or "",
-        display_unit=given("displayUnit") or "",
+        display_unit=(v.displayUnit if v.alias is not None else given("displayUnit")) or "",
         quantity=given("quantity") or "",
-        relative_quantity=bool(given("relativeQuantity")),
+        relative_quantity=given("relativeQuantity") in (True, "true", "1"),
         minimum=_number(given("min")),
         maximum=_number(given("max")),
         nominal=_number(given("nominal")),
@@ -242,7 +249,7 @@ def _variable(v: Any, file: str, names: Mapping[int, str], element: Any) -> Vari
         multiple_sets=element is None or element.get("canHandleMultipleSetPerTimeInstant") != "false",
         alias_of=names[id(v.alias)] if v.alias is not None else None,
         max_size=_max_size(element) if kind == "Binary" else None,
-        line=v.sourceline,
+        line=v.sourceline if element is None else element.sourceline,
     )
 
 
@@ -266,6 +273,12 @@ def _clock(element: Any) -> ClockTiming:
         seconds("shift") or Fraction(0),
         None if priority is None else int(priority),
     )
+
+
+def _attribute(element: Any, name: str) -> str | None:
+    """An attribute of a variable's element, or of the element of its type inside."""
+    nested = [] if element is None else [element, *(e for e in element if isinstance(e.tag, str))]
+    return next((e.get(name) for e in nested if e.get(name) is not None), None)
 
 
 def _is_true(element: Any, name: str) -> bool:

@@ -129,7 +129,11 @@ class Setup:
         found = [np.zeros(0)]
         for v in self.parameters:
             start = self.own_starts.get(v.name, v.start)
-            if start is None or (isinstance(start, tuple) and len(start) != v.size):
+            if isinstance(start, tuple) and len(start) != v.size:
+                # of any size: the FMU has it by itself, and many refuse what is neither parameter nor input
+                own = len(set(start)) == 1 and v.causality not in PARAMETERS
+                start = start[0] if own else None
+            if start is None:
                 start = np.nan  # any given value differs from nan
             found.append(_spread(start, v))
         return np.concatenate(found)

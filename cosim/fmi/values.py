@@ -75,7 +75,7 @@ def _scalar(d: FMUDescription, v: Variable, value: Any) -> Any:
     if v.type in FLOATS and isinstance(value, numbers.Real) and not isinstance(value, bool):
         return _fitting(d, v, float(value))
     if v.type in LIMITS and _is_whole(value):
-        low, high = LIMITS[v.type]
+        low, high = LIMITS["Int64" if v.type == "Enumeration" and d.major > 2 else v.type]
         if not low <= value <= high:
             raise d.fault(
                 f"'{v.name}' is of type {v.type}, from {low} to {high}; got {shown(value)}", name=v.name
