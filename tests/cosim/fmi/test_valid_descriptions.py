@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from cosim.cli.cli import app
 from cosim.fmi.fmi_errors import FMUError
 from tests.helpers.fmus import build_fmu
 
-STEP = {"kind": "cs", "sample": "1/10"}
+STEP: dict[str, Any] = {"kind": "cs", "sample": "1/10"}
 
 
 def put(*changes: tuple[str, str]) -> Callable[[str], str]:
@@ -176,6 +177,6 @@ def test_what_an_fmu_has_by_itself_is_not_set() -> None:
     path = build_fmu("statespace", version="3.0", change=put((old, new)))
     sizes = {"n": 2, "m": 1, "r": 1, "A": [[0, 1], [0, 0]], "B": [0, 1], "C": [1, 0], "D": [0], "u": [1.0]}
     for kind in ("cs", "me"):
-        how = {"sample": "1/100"} if kind == "cs" else {}
+        how: dict[str, Any] = {"sample": "1/100"} if kind == "cs" else {}
         r = simulate(FMU(path, kind=kind, start=sizes, **how), 1.0)
         assert r["plant.y"][-1] == pytest.approx(np.array([0.5]), abs=1e-6)  # x'' = 1
