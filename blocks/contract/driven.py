@@ -118,6 +118,12 @@ class SteppingUnit(Protocol):
 class CalledUnit(SteppingUnit, Protocol):
     """A unit that compiled code calls, which then reports what it has done."""
 
+    def resume(self) -> None:
+        """Compiled code goes on from the present state."""
+
+    def pause(self) -> str:
+        """Take over from compiled code; the message if the unit has asked to end the run, else ""."""
+
     def came_to(self, t: float) -> None:
         """Compiled code has stepped it to t [s]."""
 

@@ -19,6 +19,7 @@ from blocks.contract.rate import Rate, Ticks
 from blocks.errors import BlockError
 from cosim.engines.native import bindings
 from cosim.fmi.compiled_calls import void
+from cosim.fmi.compiled_events import CompiledEvents
 from cosim.fmi.compiled_slave import compiled_calls_of
 from cosim.fmi.description import Variable
 from cosim.fmi.event_mode import EventModeSteps
@@ -51,7 +52,6 @@ class CoSimulationUnit:
         self._parameters = list(setup.parameters)
         self._inputs = UnitInputs(setup, self._component)
         self._steps = setup.steps(self._component, setup.outputs)
-        self._variables = setup.outputs
         scalars = [v for v in setup.outputs for _ in range(v.size)]
         self._smooth = np.array([v.continuous for v in scalars], dtype=bool)
         self._outputs = UnitOutputs(setup.outputs, self._component, self._steps)
@@ -65,8 +65,10 @@ class CoSimulationUnit:
         own = self._component
         self._native = own if isinstance(own, Component) else None  # other importers cannot set derivatives
         self._rooms: list[SavedState] = []  # states of the FMU that compiled code goes back to
+        self._table: Any = None
+        self._in_code: CompiledEvents | None = None
         if curves is not None and self._native is not None:
-            curves.belongs_to(self._native, self._description.inputs)
+            curves.belongs_to(self._native, setup.ports)
 
     def call(self, t: float, u: np.ndarray) -> np.ndarray:
         """Step to t [s] with inputs u, and give the outputs.
@@ -207,20 +209,27 @@ class CoSimulationUnit:
     def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
         """See `SteppingUnit.step`: events at its end are handled, unless it is visited there."""
         self._inputs.hold(u)
-        if slope.any() or curvature.any():
+        bent = bool(slope.any() or curvature.any())
+        if bent:
             self._bend(self._clock.at(t), u, slope, curvature)
+        return self._make(t, t + h, lambda there: self._advance(there, bent))
+
+    def _make(self, t: float, end: float, advance: Callable[[float], float]) -> Reached:
+        """Make a step from t to `end` [s] of the run, with events at its end.
+
+        `advance` goes on to a time of the FMU and returns the one it has reached [s].
+        """
+        assert self._time is not None  # initialised before
         events = self._steps if isinstance(self._steps, EventModeSteps) else None
         before = 0 if events is None else events.jumps
         try:
-            reached = self._clock.at(t if self._ended else t + h)
-            if not self._ended:
-                reached = self._advance(reached, bool(slope.any() or curvature.any()))
+            reached = self._time if self._ended else advance(self._clock.at(end))
         finally:
             if self._intermediate is not None:
                 self._intermediate.hold()
         self._time = reached
         jumped = events is not None and (self._meets(events) or events.jumps > before)
-        return self._reached(t, t + h, jumped)
+        return self._reached(t, end, jumped)
 
     def _reached(self, t: float, end: float, jumped: bool = False) -> Reached:
         """The result of a step from t to `end` [s] of the run."""
@@ -240,7 +249,8 @@ class CoSimulationUnit:
     def visit(self, u: np.ndarray) -> str:
         """See `SteppingUnit.visit`."""
         assert self._time is not None  # initialised before
-        self._arrive(self._time, self._inputs.visited(u))
+        if self._in_code is None or not self._in_code.visited():
+            self._arrive(self._time, self._inputs.visited(u))
         return self._end_message if self._ended else ""
 
     # --- called by compiled code
@@ -249,9 +259,16 @@ class CoSimulationUnit:
 
         None where compiled code cannot call it.
         """
-        if self._native is None or not isinstance(self._steps, CoSimulationSteps):
+        table.events, self._in_code, self._table = bindings.ffi().NULL, None, table
+        if self._native is None or not isinstance(self._steps, (CoSimulationSteps, EventModeSteps)):
             return None
-        found = compiled_calls_of(self._native, self._description.inputs, self._variables, table)
+        found = compiled_calls_of(self._native, self._inputs, self._outputs, table)
+        if found is not None and isinstance(self._steps, EventModeSteps):
+            ports, clocks = (self._inputs, self._outputs), bool(self._description.clocks)
+            self._in_code = events = CompiledEvents(self._native, self._steps, ports, table, clocks)
+            table.events = events.events
+            if not events.possible:
+                return None
         if found is not None:
             table.slopes, table.clock = self.slopes, self._clock.start
             if self._intermediate is not None:
@@ -275,6 +292,18 @@ class CoSimulationUnit:
             there.state = bindings.ffi().cast("void **", void(room.pointer))
         return True
 
+    def resume(self) -> None:
+        """See `CalledUnit.resume`."""
+        if self._in_code is not None:
+            self._in_code.resume()
+
+    def pause(self) -> str:
+        """See `CalledUnit.pause`."""
+        if self._in_code is not None:
+            self._in_code.pause()
+            self._ended = self._ended or bool(self._table.ended)
+        return self._end_message if self._ended else ""
+
     def came_to(self, t: float) -> None:
         """Note that compiled code has stepped the FMU to t [s]."""
         self._time = self._component.call.time = self._clock.at(t)
@@ -282,12 +311,15 @@ class CoSimulationUnit:
     def stepped(self, end: float, status: int, bent: bool) -> Reached:
         """Note that compiled code has stepped it to `end` [s], with a status; see `CalledUnit.stepped`."""
         assert self._native is not None and self._time is not None
-        there = self._clock.at(end)
+        begun, there = self._clock.run_time(self._time), self._clock.at(end)
+        if self._in_code is not None:
+            events = self._in_code
+            return self._make(begun, end, lambda there: self._after(events.rest_of_step(there), there))
         outcome = self._native.stepped(self._time, there - self._time, status)
         if not bent:
             outcome = rest_of_step(self._native, outcome, self._time, there)
-        begun, self._time = self._time, self._after(outcome, there)
-        return self._reached(self._clock.run_time(begun), end)
+        self._time = self._after(outcome, there)
+        return self._reached(begun, end)
 
     def _bend(self, t: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> None:
         """Let inputs follow a parabola over the next step."""

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from cosim.engines.native import bindings
 from cosim.fmi.compiled_calls import batches, void
-from cosim.fmi.description import Variable
 from cosim.fmi.interface.component import Component
+from cosim.fmi.unit_ports import UnitInputs, UnitOutputs
 
 
 def compiled_calls_of(
-    component: Component, inputs: Sequence[Variable], outputs: Sequence[Variable], table: Any
+    component: Component, given: UnitInputs, taken: UnitOutputs, table: Any
 ) -> list[Any] | None:
     """Fill in `pl_fmu_unit` with the functions of an instance; returns objects that must outlive it.
 
     None where a variable has a type without code.
     """
+    inputs = given.ports
     call, version = component.call, component.description.major
     kept: list[Any] = []
     table.component, table.version = void(call.component), version
-    for name, verb, variables in (("set", "Set", inputs), ("get", "Get", outputs)):
-        found = batches(component, verb, variables, variables, 0, kept)
+    for name, verb, some, every in (
+        ("set", "Set", given.held, inputs), ("get", "Get", taken.direct, taken.variables),
+    ):  # fmt: skip
+        found = batches(component, verb, some, every, 0, kept)
         if found is None:
             return None
         setattr(table, name, found)

@@ -30,6 +30,7 @@ class EventModeSteps:
         self._component, self._rounds = component, rounds
         self._announced, self._wanted = math.inf, False
         self.jumps = 0  # how often continuous states have jumped at events, as the FMU says
+        self.entered = False  # has compiled code entered event mode already?
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
@@ -54,7 +55,8 @@ class EventModeSteps:
         return None
 
     @property
-    def _next(self) -> float:
+    def next(self) -> float:
+        """Time of the next event it has announced, or tick of a clock [s]; infinity where none is known."""
         return min(self._announced, self._rounds.next_tick)
 
     def step(self, t: float, end: float) -> StepOutcome:
@@ -63,7 +65,7 @@ class EventModeSteps:
         while not reached(end, t):
             if self.waits(t) and self._event(t, None, ()):
                 return StepOutcome(t, terminate=True)
-            stop = min(end, self._next) if c.interface.variable_step else end
+            stop = min(end, self.next) if c.interface.variable_step else end
             outcome = c.step(t, stop - t, no_way_back=False)
             if outcome.terminate or outcome.discarded:
                 return outcome
@@ -77,7 +79,7 @@ class EventModeSteps:
 
     def waits(self, t: float) -> bool:
         """Whether anything happens at t [s] without a change or a tick that is triggered."""
-        return self._wanted or reached(self._next, t)
+        return self._wanted or reached(self.next, t)
 
     def arrive(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
         """See `Steps.arrive`."""
@@ -91,7 +93,9 @@ class EventModeSteps:
 
     def _event(self, t: float, change: Put | None, triggers: Sequence[Variable]) -> bool:
         self._component.call.time = t
-        self._component.enter_event_mode()
+        if not self.entered:
+            self._component.enter_event_mode()
+        self.entered = False
         return self._settled(self._rounds.run(t, change, triggers))
 
     def _settled(self, found: DiscreteStates) -> bool:
@@ -111,6 +115,17 @@ class EventModeSteps:
             time=t,
         )
 
+    @property
+    def wanted(self) -> bool:
+        """Whether the newest call for a step asked for an event."""
+        return self._wanted
+
+    def found(self, wanted: bool, entered: bool, announced: float | None) -> None:
+        """Take over from compiled code, which may have entered event mode; `announced` None: as it was."""
+        self._wanted, self.entered = wanted, entered
+        if announced is not None:
+            self._announced = announced
+
     def kept(self) -> Any:
         """See `Steps.kept`."""
         announced = None if self._announced == math.inf else self._announced
@@ -119,5 +134,5 @@ class EventModeSteps:
     def restored(self, kept: Any) -> None:
         """See `Steps.restored`."""
         self._announced = math.inf if kept["announced"] is None else kept["announced"]
-        self._wanted = kept["wanted"]
+        self._wanted, self.entered = kept["wanted"], False
         self._rounds.restored(kept["rounds"])

@@ -19,6 +19,10 @@ class UnitInputs:
     """The inputs of one instance, (size,): all numbers, followed by clocks.
 
     A clock ticks when its number, rounded, rises: a trigger that goes from 0 to 1, or a count of ticks.
+
+    ports : variables in this order; held, free : those set over a step, and at events; free_at, visited_at :
+        places of the free ones, and of those that a visit gives
+    last, levels : all inputs as they were set last, (size,), and numbers of clocks as they were seen last
     """
 
     def __init__(self, setup: Setup, component: AnyComponent) -> None:
@@ -26,25 +30,26 @@ class UnitInputs:
         held = [v for v in inputs if setup.held(v)]
         free = [v for v in inputs if not setup.held(v) and not v.clocks]
         self._clocked = [v for v in inputs if not setup.held(v) and v.clocks]
+        self.ports, self.held, self.free = ports, held, free
         self.size, self._numbers = sum(v.size for v in ports), sum(v.size for v in inputs)
         self._component, self._triggers = component, setup.triggers
         self._all = component.setter(inputs)
         self._held, self._held_at = component.setter(held), places(ports, held)
-        self._free, self._free_at = component.setter(free), places(ports, free)
-        self._visited_at = places(ports, setup.visited)
-        self.visits = bool(len(self._visited_at))
+        self._free, self.free_at = component.setter(free), places(ports, free)
+        self.visited_at = places(ports, setup.visited)
+        self.visits = bool(len(self.visited_at))
         self._each = {v.name: (component.setter([v]), places(ports, [v])) for v in self._clocked}
-        self._last, self._levels = np.zeros(0), np.zeros(len(setup.triggers))
+        self.last, self.levels = np.zeros(0), np.zeros(len(setup.triggers))
 
     def start(self, u: np.ndarray) -> None:
         """Set all numbers, before and during initialisation."""
         self._all.write(u[: self._numbers])
-        self._last = u.copy()
+        self.last = u.copy()
 
     def visited(self, u: np.ndarray) -> np.ndarray:
         """All inputs as they were set last, with new values of those that are set in event mode, (nv,)."""
-        found = self._last.copy()
-        found[self._visited_at] = u
+        found = self.last.copy()
+        found[self.visited_at] = u
         return found
 
     def hold(self, u: np.ndarray) -> None:
@@ -56,13 +61,13 @@ class UnitInputs:
         """Set clocked inputs again: an FMU keeps them only until their clocks tick."""
         for v in self._clocked:
             setter, at = self._each[v.name]
-            steps.give(v, partial(setter.write, self._last[at].copy()))
+            steps.give(v, partial(setter.write, self.last[at].copy()))
 
     def changed(self, u: np.ndarray, steps: Steps) -> Put | None:
         """A function that sets inputs that change at an instant; None if none has changed."""
-        before, self._last = self._last, u.copy()
+        before, self.last = self.last, u.copy()
         self.give_clocked(steps)
-        at, free = self._free_at, self._free
+        at, free = self.free_at, self._free
         if not free.size or (len(before) == len(u) and np.array_equal(before[at], u[at])):
             return None
         return lambda: free.write(u[at])
@@ -70,22 +75,25 @@ class UnitInputs:
     def risen(self, u: np.ndarray) -> list[Variable]:
         """Clocks whose number has risen since the last look."""
         levels = np.floor(u[self._numbers :] + 0.5)
-        found = [v for v, up in zip(self._triggers, levels > self._levels, strict=True) if up]
-        self._levels = levels
+        found = [v for v, up in zip(self._triggers, levels > self.levels, strict=True) if up]
+        self.levels = levels
         return found
 
     def kept(self) -> Any:
         """All changing data, as plain data."""
-        return self._last.tolist(), self._levels.tolist()
+        return self.last.tolist(), self.levels.tolist()
 
     def restored(self, kept: Any) -> None:
         """Put back what `kept` gave."""
         last, levels = kept
-        self._last, self._levels = np.array(last, dtype=float), np.array(levels, dtype=float)
+        self.last, self.levels = np.array(last, dtype=float), np.array(levels, dtype=float)
 
 
 class UnitOutputs:
-    """The outputs of one instance, (n,): read from it, kept from a tick, or counts of ticks."""
+    """The outputs of one instance, (n,): read from it, kept from a tick, or counts of ticks.
+
+    variables : all of them; direct : those that are read from it
+    """
 
     def __init__(self, outputs: Sequence[Variable], component: AnyComponent, steps: Steps) -> None:
         self._steps = steps
@@ -93,6 +101,7 @@ class UnitOutputs:
         self._clocks = [v for v in outputs if v.clock is not None]
         direct = [v for v in outputs if v not in self._kept and v not in self._clocks]
         self._getter = component.getter(direct)
+        self.variables, self.direct = outputs, direct
         self._plain = len(direct) == len(outputs)
         self._direct_at = places(outputs, direct)
         self._kept_at = [places(outputs, [v]) for v in self._kept]
@@ -105,8 +114,12 @@ class UnitOutputs:
             return np.asarray(self._getter.read())
         found = np.zeros(self._size)
         found[self._direct_at] = self._getter.read()
+        self.put_kept(found)
+        return found
+
+    def put_kept(self, found: np.ndarray) -> None:
+        """Write those that are not read from it, which change at its events only, into (n,) outputs."""
         values: Mapping[str, np.ndarray] = self._steps.values
         for v, at in zip(self._kept, self._kept_at, strict=True):
             found[at] = values[v.name]
         found[self._clocks_at] = [float(self._steps.counts.get(v.name, 0)) for v in self._clocks]
-        return found

@@ -237,6 +237,19 @@ def _counter() -> Unit:
     )  # fmt: skip
 
 
+def _stubborn() -> Unit:
+    return Unit(
+        (
+            Var("u", "Int32", "input", "discrete", 0), Var("y", causality="output"),
+            Var("count", "Int32", "output", "discrete", 0, "exact"),
+            Var("twice", "Int32", "output", "discrete", depends=("u",)),
+            Var("fault", "Int32", "parameter", "tunable", 0), Var("when", "Int32", "parameter", "tunable", 3),
+            *_parameters(period=0.25),
+        ),
+        versions=("3.0",), kinds=("cs",), event_mode=True, directional=False, step=0.1,
+    )  # fmt: skip
+
+
 def _metronome() -> Unit:
     return Unit(
         (
@@ -357,6 +370,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     "partial": _partial,
     "background": lambda: replace(_partial(), source="partial", background=True),
     "counter": _counter,
+    "stubborn": _stubborn,
     "metronome": _metronome,
     "thrown": _thrown,
     "clockwork": _clockwork,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi as ca
@@ -232,7 +232,7 @@ class NativeEngine(Engine):
         elif reason == self._pl.PL_FULL_TICKS:
             self._samples[run.index].renew()
         elif reason == self._pl.PL_CALL:
-            self._call(run.index)
+            self.call(run.index)
         elif reason == self._pl.PL_FULL_EVENTS:
             self._events.grow()
         elif reason == self._pl.PL_FULL_HISTORY:
@@ -241,8 +241,8 @@ class NativeEngine(Engine):
         else:
             raise self._failure(reason)
 
-    def _call(self, index: int) -> None:
-        """Call an opaque block."""
+    def call(self, index: int) -> None:
+        """Call the opaque block of an external segment."""
         segment, t = self.system.schedule[index], self._state.t
         python = self._interpreter or self._in_python()  # it needs no more of the context than its arrays
         python.workspace.put(t)
@@ -414,15 +414,10 @@ class NativeEngine(Engine):
         self._enter()
         return float(self._pl.pl_next_stop(self._run))
 
-    def read_held_samples(self, places: Mapping[int, int]) -> None:
-        """Let compiled code of a master read samples in h where all those of a rate are held there.
-
-        places : in h, by the hash of the scalar that stands there
-        """
-        for rows, names in zip(self._samples, self._sampled, strict=True):
-            if rows.held is None:
-                scalars = [s for n in names for s in ca.vertsplit(self.system.signal(n).expression)]
-                rows.stand_at([places.get(s.element_hash(), -1) for s in scalars])
+    @property
+    def samples(self) -> list[tuple[Rows, list[str]]]:
+        """Samples at the ticks of each rate, and their names."""
+        return list(zip(self._samples, self._sampled, strict=True))
 
     # --- log -------------------------------------------------------------------------------------
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from blocks.contract.driven import CalledUnit
 from blocks.errors import naming_block
 from cosim.engines.native import bindings as b
+from cosim.engines.native.build import compiled
 from cosim.engines.native.native import NativeEngine
 from cosim.fmi.coupling.coupled_system import OURS, CoupledSystem, UnitPlaces
 from cosim.fmi.coupling.error_control import ErrorControl
@@ -31,7 +32,7 @@ LEVELS = 2  # PL_LEVELS of the runtime
 MOST = 2**20  # numbers: large enough for NumPy to ask for large pages of memory
 REASONS = (
     "PL_UNITS_HOST", "PL_UNITS_FULL", "PL_UNIT_STEP", "PL_UNIT_STEPPED", "PL_UNIT_GET", "PL_UNITS_ENDED",
-    "PL_UNITS_NOT_FINITE",
+    "PL_UNITS_NOT_FINITE", "PL_UNIT_VISIT", "PL_UNITS_LEFT",
 )  # fmt: skip
 """What compiled code asks for, in the order of their numbers."""
 
@@ -68,7 +69,7 @@ class UnitTable:
         self._width = 1 + 2 * n
         self._make_room(ROWS)
         self._kept: list[Any] = []
-        self._levels = [np.zeros(KEPT * (n + m) + 1) for _ in range(LEVELS)]
+        self._levels = [np.zeros(KEPT * (n + m) + n + 1) for _ in range(LEVELS)]
         for there, values in zip(t.kept, self._levels, strict=True):
             there.values = b.pointer(values)
 
@@ -81,17 +82,23 @@ class UnitTable:
             for k, (time, numbers) in enumerate(samples[: found.most]):
                 found.time[k] = time
                 values[k] = numbers
+        cast("CalledUnit", run.unit).resume()
+        if t.events:
+            t.events.jumped = run.jumped
 
     def leave(self, run: UnitRun) -> None:
         """Copy the time and past in the table back to the unit."""
-        t, ended = self.table, run.standing.ended
+        t, called = self.table, cast("CalledUnit", run.unit)
         u, y = (
             tuple((float(found.time[k]), values[k].copy()) for k in range(found.count))
             for found, values in ((t.u, self._u), (t.out, self._y))
         )
         if t.points > run.standing.points:
-            cast("CalledUnit", run.unit).came_to(t.time)
-        run.standing = UnitStanding(int(t.points), float(t.time), u, y, ended)
+            called.came_to(t.time)
+        ended = called.pause()
+        run.standing = UnitStanding(int(t.points), float(t.time), u, y, run.standing.ended or ended)
+        if t.events:
+            run.jumped = bool(t.events.jumped)
 
     def calls(self, run: UnitRun) -> bool:
         """Call this instance from now on; returns False if compiled code cannot."""
@@ -178,6 +185,8 @@ class CompiledMaster:
             m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
             self._adds_up = np.append(control.adds_up, False).astype(np.int32)
             m.adds_up = b.pointer(self._adds_up)
+        self._visited = self._visits()
+        m.visits = self._visited
         self._instances: list[Any] = []
         self._until, self._begun, self._message, self._callable = 0.0, 0.0, "", True
 
@@ -214,7 +223,7 @@ class CompiledMaster:
         m.horizon = max(until - begun, until)
         self._until, self._begun, self._message = until, begun, ""
         if m.only_counts:
-            self.engine.read_held_samples(self._held)
+            self._read_held_samples()
         self._enter()
         try:
             self.engine.walk(lambda runtime: int(runtime.pl_couple(m, until)), self._serve, until, progress)
@@ -222,6 +231,14 @@ class CompiledMaster:
             self._leave()
         if self._message:
             self.engine.context.stopped = self._message
+
+    def _read_held_samples(self) -> None:
+        """Let compiled code read samples at ticks in h, of rates where all of them are held there."""
+        system = self.macro.coupled.system
+        for rows, names in self.engine.samples:
+            if rows.held is None:
+                scalars = [s for n in names for s in ca.vertsplit(system.signal(n).expression)]
+                rows.stand_at([self._held.get(s.element_hash(), -1) for s in scalars])
 
     @property
     def can_run(self) -> bool:
@@ -231,6 +248,10 @@ class CompiledMaster:
             self._instances = [run.unit for run in runs]
             found = [u.calls(run) for u, run in zip(self.units, runs, strict=True)]
             self._callable = all(found)
+            self._table.with_events = any(u.table.events for u in self.units)
+            for u in self.units:
+                if u.table.events:
+                    u.table.events.now = b.ffi().addressof(self.engine.run.context, "t")
         exchange = self.macro.exchange
         tuned = any((exchange.parameters(k) != run.parameters).any() for k, run in enumerate(runs))
         return self._callable and not tuned
@@ -259,6 +280,16 @@ class CompiledMaster:
         needed = macro.coupling.order != "jacobi" or macro.coupling.rolls_back
         return not needed or _can_go_back(macro)
 
+    def _visits(self) -> Any:
+        """What answers external segments: units that are visited."""
+        system, numbers = self.engine.system, {u.places.path: k for k, u in enumerate(self.units)}
+        found = b.new("pl_foreign", max(1, len(system.schedule)))
+        for row, segment in zip(found, system.schedule, strict=False):
+            if segment.external is not None and segment.external.make is None:
+                row.call = b.ffi().addressof(compiled(system).runtime, "pl_visit")
+                row.self = self._units + numbers[segment.path]
+        return found
+
     # --- what compiled code asks for --------------------------------------------------------------
     def _serve(self, reason: int) -> bool:
         """See `NativeEngine.walk`."""
@@ -276,6 +307,12 @@ class CompiledMaster:
             self.macro.exchange.inputs(m.t1)  # says so
         elif name == "PL_UNITS_ENDED":
             return self._ended_by_unit()
+        elif name == "PL_UNIT_VISIT":
+            self._visit(unit, run)
+        elif name == "PL_UNITS_LEFT":
+            self._leave()
+            why = next(r.standing.ended for r in self.macro.runs if r.standing.ended)
+            return self._ends(self.macro.end(why))
         elif name == "PL_UNIT_GET":
             with naming_block(run.path):
                 unit.arrays["fresh"][: unit.places.block.n_outputs] = run.unit.outputs()
@@ -290,6 +327,7 @@ class CompiledMaster:
         t, a, n = unit.table, unit.arrays, unit.places.block.n_inputs
         called = cast("CalledUnit", run.unit)
         called.came_to(t.time)
+        called.pause()
         if stepped:
             bent = bool(a["bend"][:n].any() or a["curve"][:n].any())
             reached = called.stepped(t.end, t.status, bent)
@@ -298,9 +336,20 @@ class CompiledMaster:
             inputs = (a[name][:n].copy() for name in ("value", "bend", "curve"))
             reached = called.step(t.time, h, *inputs)
         t.reached = reached.time
+        called.resume()
+        if t.events:
+            t.events.jumped = reached.jumped
         if reached.ended:
             t.ended = 1
             run.standing = replace(run.standing, ended=reached.ended)
+
+    def _visit(self, unit: UnitTable, run: UnitRun) -> None:
+        """Visit a unit in a tick of our own blocks."""
+        following = unit.table.next
+        unit.leave(run)
+        self.engine.call(int(self.engine.run.index))
+        unit.enter(run)
+        unit.table.next = following
 
     def _ended_by_unit(self) -> bool:
         """A unit has ended the run: move our own blocks to its time, back if necessary."""
@@ -330,8 +379,10 @@ def _put_in_place(batches: Any, count: int, row: Any) -> None:
 def _can_go_back(macro: MacroStep) -> bool:
     """Whether compiled code can restore all of our own blocks."""
     system, instances = macro.engine.system, macro.engine.instances
-    others = set(instances.names) - {u.path for u in macro.coupled.units}
-    return not (system.delays or others or any(s.external is not None for s in system.schedule))
+    units = {u.path for u in macro.coupled.units}
+    others = set(instances.names) - units
+    called = {s.path for s in system.schedule if s.external is not None}
+    return not (system.delays or others or called - units)
 
 
 def _outputs(coupled: CoupledSystem) -> int:

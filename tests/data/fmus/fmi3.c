@@ -337,6 +337,10 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, f
     ALLOW(EVENT, "fmi3UpdateDiscreteStates");
     u->discrete_changed = 0;
     model_event(u);
+    if (u->mode < 0) {
+        u->mode = FAILED;
+        return fmi3Error;
+    }
     u->active = 0;
     model_calculate(u);
     *again = u->discrete_changed != 0;

@@ -56,7 +56,7 @@ static int begin(pl_coupling *m, double until)
     return PL_DONE;
 }
 
-int pl_couple(pl_coupling *m, double until)
+static int couple(pl_coupling *m, double until)
 {
     pl_run *r = m->run;
     const pl_context *c = r->context;
@@ -84,5 +84,13 @@ int pl_couple(pl_coupling *m, double until)
             reason = pl_walk_macro_step(m);
         }
     }
+    return reason;
+}
+
+int pl_couple(pl_coupling *m, double until)
+{
+    m->run->visits = m->visits;
+    const int reason = couple(m, until);
+    m->run->visits = 0; /* elsewhere the host visits them */
     return reason;
 }

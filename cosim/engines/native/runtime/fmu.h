@@ -55,6 +55,30 @@ typedef struct pl_fmu_call {
     double *event;               /* the newest event: its row */
 } pl_fmu_call;
 
+/* How far the host finds an event of a unit; and the call that made it be asked. */
+enum { PL_EVENT_NONE = 0, PL_EVENT_ENTERED = 1, PL_EVENT_OVER = 2 };
+enum { PL_FAILED_NONE = 0, PL_FAILED_STEP = 1, PL_FAILED_ENTER = 2, PL_FAILED_UPDATE = 3, PL_FAILED_LEAVE = 4 };
+
+/* Event mode of FMI 3.0, of a unit that steps itself. */
+typedef struct {
+    void *enter, *update, *leave; /* EnterEventMode, UpdateDiscreteStates, EnterStepMode */
+    int32_t any_step, visits;     /* does it take steps of any length? is it visited at its points? */
+    int32_t clocks;               /* clocks tick in its events, which the host handles */
+    int32_t n_free, n_free_at, n_given, n_triggers;
+    const pl_fmu_batch *free;     /* inputs that are set in events; places among all inputs */
+    const int32_t *free_at, *given; /* (n_free_at,), (n_given,) places of those, and of what a visit gives */
+    const int32_t *triggers;      /* (n_triggers,) places of the numbers of clocks among all inputs, */
+    const double *levels;         /* and where they stood last */
+    double *last, *room;          /* (n,) all inputs as they were set last; (n + m,) */
+    const double *now;            /* s, where our own blocks stand */
+    double next;                  /* s of its own clock, of the next event that it announced, or tick; infinity: none is known */
+    double at, stop;              /* s of its own clock, where it stands within a step, and where its newest call was to end */
+    int32_t wanted;               /* has that call asked for an event? */
+    int32_t changed;              /* did its continuous states jump in events of this step? */
+    int32_t jumped;               /* did its continuous outputs, in its newest step or the visit behind it? */
+    int32_t stage, failed;
+} pl_fmu_events;
+
 enum { PL_SAMPLES = 3 }; /* that a quadratic needs */
 
 /* Signals at communication points, the newest first: (count, n) values. */
@@ -69,6 +93,8 @@ typedef struct {
     void **state;      /* of the FMU, in its own memory */
     double *values;    /* samples of inputs, then of outputs */
     double u_time[PL_SAMPLES], out_time[PL_SAMPLES], time, next;
+    double event;      /* s, see pl_fmu_events.next; */
+    int32_t wanted;    /* and this: the inputs `last` stand behind the samples */
     int32_t n_u, n_out;
     int64_t points, count;
 } pl_kept_unit;
@@ -112,6 +138,7 @@ typedef struct {
     int32_t goes_back;               /* is it to save and restore its state? */
     int32_t part;                    /* its first output among all of an iterated step */
     void *get_state, *set_state, *free_state;
+    pl_fmu_events *events;           /* null: it has no event mode, or handles its events itself */
     pl_kept_unit kept[PL_LEVELS];
 } pl_fmu_unit;
 

@@ -4,6 +4,7 @@
    is needed, or one fails, pl_ask_fmu returns 1, and the host is asked in its place. */
 
 #include "fmu_values.h"
+#include "unit_clock.h"
 #include "plantloop.h"
 
 #include <math.h>
@@ -26,15 +27,6 @@ typedef struct {
     double next;
 } event_info;
 typedef int (*update_2)(void *c, event_info *info);
-
-/* A time of the run at which the clock of the FMU shows a time or more, later at most by rounding. */
-static double run_time(const pl_fmu *u, double shown)
-{
-    double t = shown - u->clock;
-
-    while (t + u->clock < shown) t = nextafter(t, INFINITY);
-    return t;
-}
 
 static int went_wrong(int status) { return status > 1; }
 
@@ -103,7 +95,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     u->in_event = 0;
     if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
     u->next = next;
-    out[u->nx] = next >= NEVER ? NEVER : run_time(u, next);
+    out[u->nx] = next >= NEVER ? NEVER : pl_run_time(u->clock, next);
     out[u->nx + 1] = terminate;
     u->terminated |= terminate;
     u->ready = !terminate;

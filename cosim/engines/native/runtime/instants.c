@@ -93,6 +93,14 @@ void pl_count_ticks(pl_run *r, double t)
         if (r->due[s->draw_rate[i]]) pl_draw(r, i);
 }
 
+/* Has something else than the host answered an external segment, whose argument is in r->out? */
+static int is_answered(pl_run *r, int i)
+{
+    const pl_foreign *f = r->visits ? r->visits + i : 0;
+
+    return f && f->call && pl_all_finite(r->out, r->system->segment_size[i]) && !f->call(f->self, r->out);
+}
+
 /* Steps 3 and 4: the segments of the rates that hit, in the order of the schedule. */
 int pl_run_segments(pl_run *r)
 {
@@ -113,12 +121,16 @@ int pl_run_segments(pl_run *r)
             continue;
         }
         r->model->segments[i](&r->a, r->out);
+        const int32_t *places = s->segment_writes + s->segment_start[i];
         if (s->segment_kind[i] == PL_EXTERNAL) {
+            if (is_answered(r, i)) {
+                pl_set_held(r, places, s->segment_start[i + 1] - s->segment_start[i]);
+                continue;
+            }
             r->segment++; /* the host writes what the block returns, then calls again */
             return PL_CALL;
         }
         if (!pl_all_finite(r->out, s->segment_size[i])) return PL_NOT_FINITE;
-        const int32_t *places = s->segment_writes + s->segment_start[i];
         if (s->segment_kind[i] == PL_UPDATE)
             for (int j = 0; j < s->segment_size[i]; j++) c->next[places[j]] = r->out[j];
         else

@@ -29,6 +29,14 @@ static numbers room_of(const pl_coupling *m, int n)
                      v + 8 * n, v + 8 * n + (size_t)n * (size_t)n};
 }
 
+/* Has a call of the unit failed, so that the host says why? */
+static int has_failed(const pl_fmu_unit *u, int reason)
+{
+    if (reason != PL_UNIT_STEPPED && reason != PL_UNIT_VISIT) return 0;
+    if (u->events && u->events->failed > PL_FAILED_STEP) return 1;
+    return reason == PL_UNIT_STEPPED && (!u->events || u->events->failed) && u->status > DISCARD;
+}
+
 int pl_give_up(pl_coupling *m, int level, int reason)
 {
     pl_run *r = m->run;
@@ -36,8 +44,9 @@ int pl_give_up(pl_coupling *m, int level, int reason)
     int refused = 0, helps = reason == PL_CANCELLED || reason == PL_FULL_EVENTS;
 
     pl_ours_back(m, level);
-    if (reason == PL_UNIT_STEPPED && m->units[m->unit].status > DISCARD) {
-        helps = 1; /* a unit that has failed is asked no more: the host says why */
+    if (has_failed(&m->units[m->unit], reason)) {
+        helps = 1; /* it is asked no more */
+        reason = PL_UNIT_STEPPED;
     } else {
         for (int k = 0; k < m->n_units; k++)
             if (m->units[k].arriving) refused |= pl_unit_back(&m->units[k], level);
@@ -98,6 +107,7 @@ static int step_unit(pl_coupling *m, pl_fmu_unit *u, double *found)
         memcpy(older.time, k->out_time, sizeof(older.time));
         lead_to(m, u, u->fresh, &older);
     }
+    if (u->events && u->events->jumped) u->out.count = 1;
     return PL_DONE;
 }
 

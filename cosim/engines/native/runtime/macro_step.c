@@ -122,19 +122,14 @@ static int next_in_order(pl_coupling *m)
     return reason;
 }
 
-static int arrived(pl_coupling *m)
+/* Its outputs become a curve to their newest values. */
+static void lead_on(const pl_coupling *m, const pl_fmu_unit *u)
 {
-    pl_fmu_unit *u = &m->units[m->unit];
     pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);
-    const int reason = pl_unit_arrived(u);
 
-    if (reason) return reason;
-    m->phase = PL_NEXT_IN_ORDER;
-    if (!m->newest) return PL_DONE;
-    if (u->ended) return PL_UNITS_ENDED;
     if (!m->order) {
         pl_write_held(m, u, u->out.time[0]);
-        return PL_DONE;
+        return;
     }
     pl_samples older = u->out; /* without the newest */
     older.count--;
@@ -142,12 +137,35 @@ static int arrived(pl_coupling *m)
     memmove(older.time, older.time + 1, sizeof(double) * (PL_SAMPLES - 1));
     pl_between(&c, m->t1, u->out.values, &older, m->order, u->smooth_outputs);
     pl_write_curve(m, u, c.t0, c.value);
-    return PL_DONE;
 }
 
 static void forget(pl_samples *s)
 {
     if (s->count > 1) s->count = 1;
+}
+
+static int arrived(pl_coupling *m)
+{
+    pl_fmu_unit *u = &m->units[m->unit];
+    const int reason = pl_unit_arrived(u);
+
+    if (reason) return reason;
+    m->phase = PL_NEXT_IN_ORDER;
+    if (m->newest && !u->ended) lead_on(m, u);
+    if (u->events && u->events->jumped) forget(&u->out);
+    return m->newest && u->ended ? PL_UNITS_ENDED : PL_DONE;
+}
+
+/* The outputs of a unit from here on. */
+static void extrapolate(const pl_coupling *m, const pl_fmu_unit *u)
+{
+    if (!m->order) {
+        pl_write_held(m, u, u->out.time[0]);
+        return;
+    }
+    pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);
+    pl_through(&c, &u->out, m->order, u->smooth_outputs);
+    pl_write_curve(m, u, c.t0, c.value);
 }
 
 /* Outputs are delivered: what was assumed, and what is. */
@@ -164,36 +182,50 @@ static int deliver(pl_coupling *m)
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
         if (!u->arriving) continue;
+        if (u->events) /* what it gets in visits, not over the step */
+            for (int i = 0; i < u->events->n_given; i++)
+                u->assumed[u->events->given[i]] = m->inputs[u->start + u->events->given[i]];
         pl_log_inputs(u, m->t1, m->inputs + u->start);
         if (jumped) forget(&u->out);
-        if (m->order) {
-            pl_curve c = pl_curve_in(pl_output_room(m), u->out.n);
-            pl_through(&c, &u->out, m->order, u->smooth_outputs);
-            pl_write_curve(m, u, c.t0, c.value);
-        } else if (!as_they_are) {
-            pl_write_held(m, u, u->out.time[0]);
-        }
+        if (!as_they_are) extrapolate(m, u);
     }
     m->phase = PL_ARRIVE;
     return PL_DONE;
 }
 
+/* What visits at this instant have changed: outputs, and whether any have jumped. */
+static int visited(pl_coupling *m)
+{
+    int jumped = 0;
+
+    for (int k = 0; k < m->n_units; k++) {
+        const pl_fmu_unit *u = &m->units[k];
+        if (!u->arriving || !u->events) continue;
+        if (u->events->visits) extrapolate(m, u);
+        jumped |= u->events->jumped;
+    }
+    return jumped;
+}
+
 static int sample(pl_coupling *m)
 {
+    const int of_units = m->with_events && visited(m);
     const int reason = m->quiet && !m->order ? PL_DONE : pl_read_inputs(m, m->t1);
 
     if (reason) return reason;
-    const int jumped = m->run->counters.events > m->events || pl_instants_passed(m->run) > m->instants;
+    const int jumped = of_units || m->run->counters.events > m->events || pl_instants_passed(m->run) > m->instants;
+    int left = 0;
     for (int k = 0; k < m->n_units; k++) {
         pl_fmu_unit *u = &m->units[k];
         if (!u->arriving && !(u->next <= m->t1)) continue;
         if (u->arriving && jumped) u->u.count = 0;
         pl_add_sample(&u->u, u->time, m->inputs + u->start);
         u->next = NAN;
+        left |= u->arriving && u->ended;
     }
     m->macro_steps++;
     m->phase = PL_BEGIN;
-    return PL_DONE;
+    return left ? PL_UNITS_LEFT : PL_DONE;
 }
 
 /* Our own blocks go on to t1, or through what happens there. */
@@ -201,6 +233,10 @@ static int advance_ours(pl_coupling *m, double t)
 {
     const int reason = pl_advance(m->run, t);
 
+    if (reason == PL_CALL && m->visits && m->visits[m->run->index].self) {
+        m->unit = (int32_t)((const pl_fmu_unit *)m->visits[m->run->index].self - m->units);
+        return PL_UNIT_VISIT;
+    }
     if (reason != PL_DONE && reason != PL_APPROACHED) return reason;
     m->run->approach = 0;
     return PL_DONE;
@@ -217,7 +253,7 @@ int pl_walk_macro_step(pl_coupling *m)
             m->phase = reason ? PL_BEGIN : PL_DELIVER;
             break;
         case PL_NEXT_IN_ORDER:
-            reason = m->quiet && !m->order && !m->place ? quick_step(m) : next_in_order(m);
+            reason = m->quiet && !m->order && !m->place && !m->with_events ? quick_step(m) : next_in_order(m);
             break;
         case PL_ARRIVED: reason = arrived(m); break;
         case PL_APPROACH:

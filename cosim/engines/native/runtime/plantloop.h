@@ -172,6 +172,7 @@ typedef struct {
     int (*host_function)(void *host, int32_t number, double *row);
     void *host;
     const pl_foreign *foreign; /* by number what answers instead; null where nothing does */
+    const pl_foreign *visits;  /* (n_segments,) what answers external segments; null: the host does */
     const double *const *numbers; /* tables that generated code looks things up in, by number */
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
@@ -221,7 +222,9 @@ enum {
     PL_UNIT_STEPPED = 103, /* the host is to say what came of a step that gave `status` */
     PL_UNIT_GET = 104,   /* the host is to get the outputs, into `fresh` */
     PL_UNITS_ENDED = 105, /* a unit ends the run */
-    PL_UNITS_NOT_FINITE = 106 /* inputs at `t1` */
+    PL_UNITS_NOT_FINITE = 106, /* inputs at `t1` */
+    PL_UNIT_VISIT = 107, /* the host is to visit a unit: external segment `index` of the run */
+    PL_UNITS_LEFT = 108  /* a unit has ended the run in its visit at `t1` */
 };
 
 /* Our own blocks at one instant, to go back to. */
@@ -254,6 +257,8 @@ typedef struct {
     const int32_t *adds_up;  /* (n,) of the signals that are looked at: does their error add up over a run? */
     double *iterated, *tried;  /* room for iterated steps, (8 n + 2 n^2,) of n outputs; for error control (5 k,) */
     int32_t n_outputs;
+    const pl_foreign *visits; /* (n_segments,) of the system: units with event mode; null: there are none */
+    int32_t with_events;     /* has any unit event mode? */
     int64_t macro_steps, rounds, rejected;
     pl_kept kept[PL_LEVELS];
     double t1;
@@ -286,6 +291,7 @@ PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a gr
 PL_EXPORT void pl_approached(pl_run *r, int located); /* once more before what happens here: at a crossing, or -1 */
 PL_EXPORT void pl_end_here(pl_run *r);           /* a run that was ended from outside: the next advance logs its end */
 PL_EXPORT int pl_ask_fmu(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_call */
+PL_EXPORT int pl_visit(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_unit; arguments, outputs */
 PL_EXPORT int pl_couple(pl_coupling *m, double until);
 PL_EXPORT void pl_couple_back(pl_coupling *m); /* our own blocks to where the step began */
 PL_EXPORT double pl_next_stop(const pl_run *r);  /* time of the next tick or listed instant, or infinity */

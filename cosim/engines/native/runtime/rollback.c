@@ -99,6 +99,10 @@ int pl_keep_unit(pl_fmu_unit *u, int level)
     copy_samples(k->values, k->u_time, u->u.values, u->u.time, u->u.n, u->u.count);
     copy_samples(k->values + PL_SAMPLES * u->u.n, k->out_time, u->out.values, u->out.time, u->out.n, u->out.count);
     k->n_u = u->u.count, k->n_out = u->out.count;
+    if (u->events) {
+        memcpy(k->values + PL_SAMPLES * (u->u.n + u->out.n), u->events->last, sizeof(double) * (size_t)u->u.n);
+        k->event = u->events->next, k->wanted = u->events->wanted;
+    }
     k->points = u->points, k->count = u->count, k->time = u->time, k->next = u->next;
     if (*k->state) ((get_state)u->free_state)(u->component, k->state); /* many FMUs take new memory each time */
     *k->state = 0;
@@ -112,6 +116,12 @@ int pl_unit_back(pl_fmu_unit *u, int level)
     copy_samples(u->u.values, u->u.time, k->values, k->u_time, u->u.n, k->n_u);
     copy_samples(u->out.values, u->out.time, k->values + PL_SAMPLES * u->u.n, k->out_time, u->out.n, k->n_out);
     u->u.count = k->n_u, u->out.count = k->n_out;
+    if (u->events) {
+        memcpy(u->events->last, k->values + PL_SAMPLES * (u->u.n + u->out.n), sizeof(double) * (size_t)u->u.n);
+        u->events->next = k->event, u->events->wanted = k->wanted;
+        u->ended = u->events->failed = 0;
+        u->events->stage = PL_EVENT_NONE;
+    }
     u->used = k->count * (1 + 2 * u->u.n); /* rows of steps that are repeated are whole */
     u->points = k->points, u->count = k->count, u->time = k->time, u->next = k->next;
     return ((set_state)u->set_state)(u->component, *k->state) > 1;

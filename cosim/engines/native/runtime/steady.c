@@ -17,7 +17,7 @@ int pl_is_steady(const pl_coupling *m)
 {
     const pl_fmu_unit *first = m->units;
 
-    if (m->order || !m->idle || m->iterate || m->begins_iterated || m->controlled) return 0;
+    if (m->order || !m->idle || m->with_events || m->iterate || m->begins_iterated || m->controlled) return 0;
     for (int k = 0; k < m->n_units; k++) {
         const pl_fmu_unit *u = &m->units[k];
         if (!u->u.count || u->first != first->first || u->period != first->period || u->points != first->points)

@@ -1,6 +1,7 @@
 #include "units.h"
 
 #include "curves.h"
+#include "fmu_events.h"
 #include "fmu_values.h"
 #include "held_step.h"
 
@@ -60,10 +61,11 @@ int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)
 
     simplify(u, t1, held_at_end);
     const int curved = any(u->curve, n), bent = curved || any(u->bend, n);
-    if (!bent) return pl_step_held(u, t1);
+    if (!bent && !u->events) return pl_step_held(u, t1);
     pl_begin_step(u, t1);
     if (pl_write_values(u->component, u->version, u->set, u->n_set, u->value)) return PL_UNIT_STEP;
-    if (bend(u, curved)) return PL_UNIT_STEP;
+    if (bent && bend(u, curved)) return PL_UNIT_STEP;
+    if (u->events) return pl_step_with_events(u);
     u->status = pl_call_step(u);
     if (u->asked) u->asked[0] = 0.0;
     if (u->status || (u->asked && u->asked[1] != 0.0)) return PL_UNIT_STEPPED;

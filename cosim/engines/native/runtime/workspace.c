@@ -19,7 +19,11 @@ static size_t out_doubles(const pl_model *m, const pl_system *s)
 {
     size_t n = (size_t)(s->n_accepted > 9 * s->n_events ? s->n_accepted : 9 * s->n_events);
     for (int i = 0; i < s->n_segments; i++)
-        if ((size_t)s->segment_size[i] > n) n = (size_t)s->segment_size[i];
+    {
+        const size_t size = (size_t)s->segment_size[i], writes = (size_t)(s->segment_start[i + 1] - s->segment_start[i]);
+        if (size > n) n = size;
+        if (writes > n) n = writes;
+    }
     if (s->n_invariants && (size_t)m->nx > n) n = (size_t)m->nx;
     if ((size_t)s->n_invariants > n) n = (size_t)s->n_invariants;
     if ((size_t)s->n_starting > n) n = (size_t)s->n_starting;
