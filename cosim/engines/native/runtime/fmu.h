@@ -71,8 +71,8 @@ typedef struct {
     const double *levels;         /* and where they stood last */
     double *last, *room;          /* (n,) all inputs as they were set last; (n + m,) */
     const double *now;            /* s, where our own blocks stand */
-    double next;                  /* s of its own clock, of the next event that it announced, or tick; infinity: none is known */
-    double at, stop;              /* s of its own clock, where it stands within a step, and where its newest call was to end */
+    double next;                  /* s of its own clock, of the next event it announced, or tick; infinity: none */
+    double at, stop;              /* s of its own clock: where it stands in a step, where its newest call was to end */
     int32_t wanted;               /* has that call asked for an event? */
     int32_t changed;              /* did its continuous states jump in events of this step? */
     int32_t jumped;               /* did its continuous outputs, in its newest step or the visit behind it? */

@@ -37,7 +37,9 @@ class Unit:
         output in each
     """
 
-    def __init__(self, runtime, statuses=None, events=(), jump=0.0, repeat=0, terminate=False, **fields):
+    def __init__(
+        self, runtime, statuses=None, events=(), jump=0.0, repeat=0, terminate=False, clock=0.0, **fields
+    ):
         self.calls, self.statuses, self.repeat = [], statuses or {}, repeat
         self.left, self.y, self.jump, self.terminate = [*events, None], 4.0, jump, terminate
         self.reaches = lambda end: (end, False, False)
@@ -61,7 +63,7 @@ class Unit:
             levels=runtime.array([0.0]), next=self.left[0] or math.inf, **whole, **fields,
         )  # fmt: skip
         self.u = runtime.new(
-            "pl_fmu_unit", version=3, get=getter, n_get=1, time=1.0, end=2.0, reached=2.0, events=self.e,
+            "pl_fmu_unit", version=3, get=getter, n_get=1, clock=clock, time=1.0, end=2.0, reached=2.0, events=self.e,
             do_step=runtime.pointer(STEP, self.step), last=runtime.array([0.0]), **flags,
             smooth_outputs=runtime.array([1], "int32_t"), fresh=runtime.array([0.0]),
             get_state=runtime.pointer("int(void *, void **)", lambda c, s: OK),
@@ -109,6 +111,19 @@ def test_a_step_ends_at_events_that_were_announced(runtime):
     steps = [("step", 1.0, 0.25), *ONCE, ("step", 1.25, 0.25), *ONCE, ("step", 1.5, 0.5), *ONCE]
     assert unit.calls == steps
     assert (unit.e.next, unit.e.jumped, unit.u.fresh[0], unit.u.has_fresh) == (math.inf, 1, 7.0, 1)
+
+
+def test_a_unit_whose_clock_shows_more(runtime):
+    """It stands at 11 s of its own: in calls and events; what it reaches is a time of the run."""
+    unit = Unit(runtime, events=[11.25, 12.0, 12.5], jump=1.0, clock=10.0)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+    assert unit.calls == [("step", 11.0, 0.25), *ONCE, ("step", 11.25, 0.75), *ONCE]
+    assert (unit.u.reached, unit.e.at, unit.e.next, unit.u.has_fresh) == (2.0, 12.0, 12.5, 1)
+    unit = Unit(runtime, events=[11.0, 11.5], clock=10.0)
+    assert visit(runtime, unit, 6.0) == (0, 4.0) and unit.calls == ONCE
+    unit = Unit(runtime, events=[11.25], terminate=True, clock=10.0)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+    assert (unit.u.ended, unit.u.reached) == (1, 1.25)
 
 
 def test_events_at_the_end_are_left_to_a_visit(runtime):
