@@ -72,7 +72,7 @@ void pl_add_older_samples(pl_samples *s, double t, const double *values)
         memmove(s->values + n, s->values + (size_t)same * n, (size_t)kept * n * sizeof(double));
         memmove(s->time + 1, s->time + same, (size_t)kept * sizeof(double));
     }
-    pl_copy(s->values, values, s->n);
+    if (s->n) pl_copy(s->values, values, s->n);
     s->time[0] = t;
     s->count = kept + 1;
 }

@@ -23,7 +23,7 @@ double pl_curve_mean(const pl_curve *c, int i, double end);
 /* Mostly there is one number: a call costs more than that. */
 PL_INLINE void pl_copy(double *to, const double *from, int n)
 {
-    to[0] = from[0]; /* all arrays have room for one */
+    to[0] = from[0]; /* of none it is not called */
     for (int i = 1; i < n; i++) to[i] = from[i];
 }
 

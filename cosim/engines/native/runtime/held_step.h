@@ -47,7 +47,7 @@ PL_INLINE int pl_get_outputs(pl_fmu_unit *u)
         memmove(u->out.values + m, u->out.values, kept * m * sizeof(double));
         memmove(u->out.time + 1, u->out.time, kept * sizeof(double));
     }
-    pl_copy(u->out.values, u->fresh, u->out.n);
+    if (m) pl_copy(u->out.values, u->fresh, u->out.n);
     u->out.time[0] = u->reached;
     u->out.count = (int32_t)kept + 1;
     u->time = u->reached;

@@ -57,6 +57,8 @@ double pl_next_stop(const pl_run *r) { return INFINITY; }""",
 }
 CALLED = """
 int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end);
+int pl_unit_arrived(pl_fmu_unit *u);
+void pl_add_older_samples(pl_samples *s, double t, const double *values);
 int pl_keep_unit(pl_fmu_unit *u, int level);
 int pl_unit_back(pl_fmu_unit *u, int level);
 void pl_keep_ours(pl_coupling *m, int level, int whole);
@@ -196,6 +198,19 @@ def test_a_unit_goes_back_where_its_fmu_can(runtime):
         unit.u.out.values[0], unit.u.points, unit.u.time = 7.0, 4, 9.0
         assert runtime.c.pl_unit_back(unit.u, 0) == refused
         assert (unit.u.out.values[0], unit.u.points, unit.u.time) == (6.0, 3, 1.0)
+
+
+def test_a_unit_without_inputs_or_outputs_has_no_samples_to_write(runtime):
+    """Their arrays have no room for a number: what lies there is another's."""
+    unit = Unit(runtime)
+    others = [runtime.array([7.0]), runtime.array([8.0])]
+    unit.u.u.values, unit.u.out.values = others
+    unit.u.u.n = unit.u.out.n = unit.u.n_get = 0
+    unit.u.fresh[0], unit.u.reached = 9.0, 2.0
+    assert runtime.c.pl_unit_arrived(unit.u) == runtime.c.PL_DONE
+    runtime.c.pl_add_older_samples(runtime.ffi.addressof(unit.u, "u"), 2.0, unit.u.fresh)
+    assert [others[0][0], others[1][0]] == [7.0, 8.0]
+    assert (unit.u.u.count, unit.u.out.count, unit.u.out.time[0], unit.u.time) == (2, 2, 2.0, 2.0)
 
 
 def coupling(runtime, units, **fields):
