@@ -63,8 +63,8 @@ class Unit:
             levels=runtime.array([0.0]), next=self.left[0] or math.inf, **whole, **fields,
         )  # fmt: skip
         self.u = runtime.new(
-            "pl_fmu_unit", version=3, get=getter, n_get=1, clock=clock, time=1.0, end=2.0, reached=2.0, events=self.e,
-            do_step=runtime.pointer(STEP, self.step), last=runtime.array([0.0]), **flags,
+            "pl_fmu_unit", version=3, get=getter, n_get=1, time=1.0, end=2.0, reached=2.0, events=self.e,
+            clock=clock, do_step=runtime.pointer(STEP, self.step), last=runtime.array([0.0]), **flags,
             smooth_outputs=runtime.array([1], "int32_t"), fresh=runtime.array([0.0]),
             get_state=runtime.pointer("int(void *, void **)", lambda c, s: OK),
             set_state=runtime.pointer("int(void *, void *)", lambda c, s: OK),
