@@ -44,6 +44,8 @@ from blocks.contract.exact_instants import ListedInstants
 from blocks.contract.instance import Make
 from blocks.contract.rate import Ticks
 
+ROUNDS = 100  # of a chart at one instant; more are an error
+
 
 # --- what kinds have in common ----------------------------------------------------------------------------
 @dataclass(frozen=True)
@@ -379,7 +381,7 @@ class Repeated(Conditional):
     """
 
     _: KW_ONLY
-    limit: int = 100
+    limit: int = ROUNDS
 
     word: ClassVar[str] = "a memory of rounds"
     repeats: ClassVar[bool] = True

@@ -177,3 +177,6 @@ class Ticks:
         hz = 1 / self.period
         rate = f"{float(hz):.6g} Hz" if hz >= 1 else f"every {float(self.period):.6g} s"
         return f"{rate}, offset {float(self.offset):.6g} s" if self.offset else rate
+
+
+CALLED = Ticks(Fraction(-1))  # of a block without a sample time: the calls of the part that it is in

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.memories import Branch, Memory, Started
+from blocks.contract.rate import CALLED, Ticks
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
@@ -31,14 +32,14 @@ class _Around:
 
     @property
     def control(self) -> str:
-        return f"{self.path}/{self.condition.control}"
+        return f"{self.path}/{self.condition.control}" if self.path else self.condition.control
 
 
 def around(path: str, parts: Parts) -> list[_Around]:
     """The parts whose condition a block obeys, the outermost first."""
     found = []
     pieces = path.split("/")
-    for k in range(1, len(pieces)):
+    for k in range(len(pieces)):
         outer = "/".join(pieces[:k])
         if outer in parts and pieces[k] not in parts[outer].own:
             found.append(_Around(outer, parts[outer]))
@@ -71,6 +72,8 @@ def _settled(
     """A control with the rate of its calls, a latch with that of its signal."""
     block = inst.block
     if isinstance(block, PartControl):
+        if block.rounds:
+            return replace(block, ticks=_of_rounds(inst.path, placed, parts))
         if not block.caller:
             return block
         names = [i.name for i in inst.traced.declared.inputs]
@@ -90,6 +93,36 @@ def _settled(
     if len(set(ticks)) == 1 and ticks[0] is not None:
         return replace(block, kind="sampled", ticks=ticks[0], rates=())
     return replace(block, kind="continuous", ticks=None, rates=ticks if any(ticks) else ())
+
+
+def _of_rounds(control: str, placed: Mapping[str, PlacedBlock], parts: Parts) -> Ticks:
+    """The ticks that stand for the rounds of a loop: those of what is inside, unless a clock has the same.
+
+    Raises
+    ------
+    WiringError     blocks inside have several rates
+    """
+    found: dict[Ticks, str] = {}
+    clocks: set[Ticks] = set()
+    for path, inst in placed.items():
+        calls = [part for part in around(path, parts) if part.condition.once]
+        if [part.control for part in calls] == [control]:  # what is called inside has no rate of its own
+            clocks.update(inst.traced.declared.clocks)
+            found |= {t: path for t in inst.traced.declared.ticks if t not in inst.traced.declared.clocks}
+    found = {ticks: path for ticks, path in found.items() if ticks != CALLED}
+    if len(found) > 1:
+        (one, first), (other, second) = list(found.items())[:2]
+        raise WiringError(
+            [
+                f"a subsystem that is repeated within one tick has several rates: '{first}' ({one}) and "
+                f"'{second}' ({other}). Use blocks of one sample time inside; loops inside need none."
+            ],
+            path=second,
+        )
+    ticks = next(iter(found), Ticks.of(1))
+    while ticks in clocks:
+        ticks = replace(ticks, offset=ticks.offset + ticks.period)
+    return ticks
 
 
 def _calls(path: str, placed: Mapping[str, PlacedBlock], parts: Parts) -> PartControl | None:
@@ -118,13 +151,19 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
         inst = placed[path]
         chain = around(path, parts)
         inst.obeys = bool(chain) or isinstance(inst.block, (PartControl, Latch))
+        calls = _first_call(chain, placed)
+        if calls is None and CALLED in inst.traced.declared.ticks:
+            problems.append(
+                f"block '{path}' needs a sample time. Give one in seconds, as in sample=0.01; without one it "
+                "runs in a part that is called, and in a loop."
+            )
         if not chain:
             continue
-        calls = _first_call(chain, placed)
         nearest = chain[-1]
         control = isinstance(inst.block, PartControl)  # it goes on counting where others start anew
         anew = [part for part in chain if part.condition.restarts and not control]
-        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew))
+        rounds = calls is not None and calls.rounds
+        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew), rounds)
         key = (id(inst.traced), obeyed, control)
         try:
             if key not in made and isinstance(inst.block, PartControl):

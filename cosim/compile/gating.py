@@ -53,11 +53,20 @@ class Obeyed:
 
     once : are they called? then `ticks` are those of the calls, None for any instant
     restarts : how many of the parts around them make them start anew?
+    rounds : are the calls the rounds of a loop?
     """
 
     once: bool = False
     ticks: Ticks | None = None
     restarts: int = 0
+    rounds: bool = False
+
+    @property
+    def where(self) -> str:
+        """What messages call the part."""
+        if self.rounds:
+            return "a subsystem that is repeated within one tick"
+        return "a part that is called" if self.once else "a part that starts anew"
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -155,14 +164,15 @@ class _Gate:
             if isinstance(m, DelayedSignal) and (self.obeyed.once or self.obeyed.restarts):
                 cure = "Put a continuous delay outside, or use a UnitDelay inside."
             if self.obeyed.once and isinstance(m, ContinuousState):
-                cure = "Use a discrete block, or an Enabled part."
+                cure = "Use a discrete block" + ("." if self.obeyed.rounds else ", or an Enabled part.")
+            if self.obeyed.rounds and isinstance(m, (RandomDraw, ExternalOutput, AlgebraicUnknown)):
+                cure = "Put it outside of the loop, and connect it."
             timeless = self.obeyed.once and self.obeyed.ticks is None
             if timeless and isinstance(m, (RandomDraw, ExternalOutput)):
                 cure = "Put it outside of the part, and connect it."
             if cure:
-                where = "a part that is called" if self.obeyed.once else "a part that starts anew"
                 raise BlockError(
-                    f"'{m.name}' is {m.word}, which {where} cannot have.", port=m.name, hint=cure
+                    f"'{m.name}' is {m.word}, which {self.obeyed.where} cannot have.", port=m.name, hint=cure
                 )
         kept = {m.name for m in self.d.memories if isinstance(m, Branch)}
         for event in self.d.events:
@@ -171,9 +181,11 @@ class _Gate:
             if (self.obeyed.once and not {name for name, _ in event.resets} <= kept) or (
                 self.obeyed.once and event.stop
             ):
+                rounds = self.obeyed.rounds
                 raise BlockError(
-                    f"'{event.name}' is an event, and a part that is called has none between its calls.",
-                    hint="Use an Enabled part.",
+                    f"'{event.name}' is an event, and {self.obeyed.where} has none between its "
+                    f"{'rounds' if rounds else 'calls'}.",
+                    hint="Use a sampled block." if rounds else "Use an Enabled part.",
                 )
 
     # --- what expressions see in place of symbols ---------------------------------------------------------

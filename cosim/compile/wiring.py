@@ -228,7 +228,8 @@ def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
     if problems:
         raise WiringError(dict.fromkeys(problems), path=diagram.name)
     probes = {path: known.probe for path, known in ports.items() if known.probe}
-    parts = {p: n.condition for p, n in expander.nodes.items() if isinstance(n, Netlist) and n.condition}
+    inside = {"": diagram, **expander.nodes}
+    parts = {p: n.condition for p, n in inside.items() if isinstance(n, Netlist) and n.condition}
     borders = _borders(expander, drivers)
     return Wiring(
         diagram.name, blocks, drivers, outports, borders, probes, parts, expander.masks, expander.units,

@@ -33,7 +33,9 @@ class PartControl(Block):
     that has put continuous states back. Direct feedthrough: yes, at ticks.
 
     enable, call : bool; trigger, reset : "" or one of `EDGES`; again : start anew when it becomes active
-    ticks : of the trigger or call, None where it may change at any time: found by the compiler
+    rounds : called at each round of a loop that it is the inside of
+    ticks : of the trigger or call, None where it may change at any time: found by the compiler; of rounds the
+        rate inside
     """
 
     ACTIVITY: ClassVar[str] = "active"  # the output that is above 0.5 while the part is active
@@ -44,6 +46,7 @@ class PartControl(Block):
     reset: str = ""
     again: bool = False
     ticks: Ticks | None = None
+    rounds: bool = False
 
     @property
     def caller(self) -> str:
@@ -60,6 +63,8 @@ class PartControl(Block):
     def define(self, b: Equations) -> None:
         """Declare the signals, what counts their changes, and the outputs."""
         active: Any = 1.0
+        if self.rounds and self.ticks:
+            b.tick_count(self.ticks)
         if self.enable:
             active = above_zero(b, "enable", b.input("enable"))
         if self.caller:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,17 +12,22 @@ import numpy as np
 from blocks.arguments import choice, is_number
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
-from blocks.contract.memories import Repeated
-from blocks.contract.rate import Rate, Ticks
+from blocks.contract.memories import CountedInstants, Repeated
+from blocks.contract.rate import CALLED, Rate, Ticks
 from blocks.contract.symbols import as_array, column
 from blocks.errors import BlockError, shown
 from cosim.compile.flatten import flatten
-from cosim.compile.netlist import Inport, Netlist
-from cosim.subsystems.parts import Subsystem, checked_inner, netlist_of
+from cosim.compile.netlist import Inport, Netlist, PartCondition
+from cosim.subsystems.control import PartControl
+from cosim.subsystems.parts import CONTROL, Subsystem, checked_inner, netlist_of, wrapped
+from cosim.subsystems.rounds import MOST as PASSES
+from cosim.subsystems.rounds import Inside
 from cosim.system import System
 
 BODY = "body"  # what is repeated is called in its subsystem
+INDEX = "index"  # an input of the inside that is told the number of the repetition
 MOST = 100_000  # repetitions within one tick
+HEAD = 4  # numbers in front of what is kept: more?, the repetition, where it waits, has it ever run?
 STATES = ("held", "reset")
 
 
@@ -29,16 +35,16 @@ STATES = ("held", "reset")
 class For(Subsystem):
     """Runs `count` times within each tick: every sampled block inside ticks that often.
 
-    inner : Block or Diagram without continuous states, events and delays, of one rate; an input "index"
-        of it is the number of the repetition, from 0
+    inner : Block or Diagram without continuous states, events and delays, of one rate, with conditional
+        parts, charts and loops in it; an input "index" of it is the number of the repetition, from 0
     count : how often; None for an input "count", cut to a whole number
-    sample, offset : of the ticks [s]
+    sample, offset : of the ticks [s]; None in another loop, or in a part that is called
     states : "held" continues from the previous tick, "reset" starts each tick from the initial values
     """
 
     inner: Any
     count: int | None = None
-    sample: Rate = 0
+    sample: Rate | None = None
     offset: Rate = 0
     states: str = "held"
 
@@ -47,7 +53,7 @@ class For(Subsystem):
         if self.count is not None:
             whole("count", self.count, 0)
         choice(self.states, "states", STATES, BlockError)
-        checks.rate(self)
+        checks.rate(self, optional=True)
 
     @property
     def inside(self) -> tuple[Any, ...]:
@@ -69,7 +75,7 @@ class While(Subsystem):
     """
 
     inner: Any
-    sample: Rate = 0
+    sample: Rate | None = None
     offset: Rate = 0
     states: str = "reset"
     limit: int = 1000
@@ -78,7 +84,7 @@ class While(Subsystem):
         checked_inner("While", self.inner)
         whole("limit", self.limit, 1)
         choice(self.states, "states", STATES, BlockError)
-        checks.rate(self)
+        checks.rate(self, optional=True)
 
     @property
     def inside(self) -> tuple[Any, ...]:
@@ -102,101 +108,97 @@ class Iterated(Block):
 
     Output: those of `body` after the last repetition. Direct feedthrough: from all inputs at a tick.
 
+    sample, offset : of its ticks; None for those of the part that it is in
     count : how often at most, None for the input "count"; until : output that ends it where it is not above 0
     anew : does each tick start at the initial values?
     """
 
     body: Netlist
-    sample: Rate
+    sample: Rate | None
     offset: Rate
     count: int | None
     until: str
     anew: bool
 
     def define(self, b: Equations) -> None:
-        """Declare ports, the vector that is kept, and one repetition."""
-        wanted = {n: b.input(n) for n in self.body.inports if n != "index"}
-        sizes = {n: Inport(int(u.size)) for n, u in wanted.items()}
+        """Declare ports, the vector that is kept, and one pass through what is repeated."""
+        wanted = {n: b.input(n) for n in self.body.inports if n != INDEX}
         count: Any = b.input("count", size=1)[0] if self.count is None else float(self.count)
-        s = flatten(replace(self.body, nodes={**self.body.nodes, **sizes}))
-        _refuse(s)
+        ticks = CALLED if self.sample is None else Ticks.of(self.sample, self.offset)
+        s = flatten(_called(self.body, {n: int(u.size) for n, u in wanted.items()}))
         p = ca.vertcat(ca.SX(0, 1), *[_parameter(b, name, s) for name in s.parameters])
+        b._calls.extend(s.calls)
         nh, outs = len(s.h0), [s.signal(name).expression for name in s.outports]
         ends = np.cumsum([0, *[o.numel() for o in outs]])
-        kept = np.concatenate([[0.0, 0.0], s.h0, np.zeros(int(ends[-1]))])
-        ticks = Ticks.of(self.sample, self.offset)
-        limit = MOST if self.count is None else max(2, self.count + 1)
+        kept = np.concatenate([np.zeros(HEAD), s.h0, np.zeros(int(ends[-1]))])
         b.tick_count(ticks)
-        memory = b._memory(Repeated, "loop", kept, None, ticks=ticks, limit=limit)
-        v = column(memory)
+        v = ca.SX.sym("v", len(kept))
         k = ca.if_else(v[0] > 0.5, v[1], 0.0)
-        h = v[2 : 2 + nh]
-        if self.anew:
-            h = ca.if_else(v[0] > 0.5, h, ca.SX(ca.DM(s.h0)))
-        given = {n: column(u) for n, u in wanted.items()} | {"index": k}
-        shown_now, after = _tick(s, h, column(b.time), p, {n: given[n] for n in s.inputs})
+        given = {n: column(u) for n, u in wanted.items()} | {INDEX: k}
+        places = {int(i): e for n, slot in s.inputs.items() for i, e in _pairs(slot.index, given[n])}
+        inside = Inside(s, column(b.time), p, places | _of_time(b, s, ticks))
+        going_on = v[0] > 0.5 if self.anew else v[3] > 0.5
+        h = ca.if_else(going_on, v[HEAD : HEAD + nh], inside.first())
+        found = inside.run(h, v[2])
         run = k < column(count)
-        more = ca.logic_and(run, k + 1.0 < column(count))
-        values = ca.vertcat(ca.SX(0, 1), *shown_now)
+        more = ca.logic_and(run, ca.logic_or(ca.logic_not(found.done), k + 1.0 < column(count)))
+        values = ca.vertcat(ca.SX(0, 1), *found.outputs)
         if self.until:
-            more = ca.logic_and(more, shown_now[list(s.outports).index(self.until)][0] > 0)
+            condition = found.outputs[list(s.outports).index(self.until)][0]
+            more = ca.logic_and(more, ca.logic_or(ca.logic_not(found.done), condition > 0))
+        over = ca.logic_and(run, found.done)
         new = ca.vertcat(
             ca.if_else(more, 1.0, 0.0),
-            k + 1.0,
-            ca.if_else(run, after, h),
-            ca.if_else(run, values, v[2 + nh :]),
+            ca.if_else(found.done, k + 1.0, k),
+            ca.if_else(run, found.waiting, 0.0),
+            ca.if_else(run, 1.0, v[3]),
+            ca.if_else(run, found.held, h),
+            ca.if_else(over, values, v[HEAD + nh :]),
         )
-        b._complete(memory, Repeated, as_array(ca.densify(new)), "repetition")
+        limit = min(PASSES, (MOST if self.count is None else max(2, self.count + 1)) * inside.passes)
+        memory = b._memory(Repeated, "loop", kept, None, ticks=ticks, limit=limit)
+        new = ca.substitute(ca.densify(new), v, column(memory))
+        b._complete(memory, Repeated, as_array(new), "repetition")
         for name, start, end in zip(s.outports, ends, ends[1:], strict=False):
-            b.output(name, as_array(v[2 + nh + int(start) : 2 + nh + int(end)]))
+            b.output(name, memory[HEAD + nh + int(start) : HEAD + nh + int(end)])
 
 
-def _tick(s: System, h: ca.SX, t: ca.SX, p: ca.SX, inputs: dict[str, ca.SX]) -> tuple[list[ca.SX], ca.SX]:
-    """Outputs at a tick of a system from what it held before, and what it holds before the next one."""
-    now = ca.SX(h)
-    for name, value in inputs.items():
-        now[s.inputs[name].index.tolist()] = value
-    for places in s.tick_slots:
-        now[places.time] = t
-        for place in (places.count, *places.since):
-            now[place] = now[place] + 1.0
-
-    def at(expression: ca.SX, held: ca.SX) -> ca.SX:
-        function = ca.Function("f", [s.t, s.x, s.h, s.w, s.p], [ca.densify(expression)])
-        found: ca.SX = function.call([t, ca.SX(0, 1), held, ca.SX(0, 1), p], True, False)[0]
-        return found
-
-    later = []
-    for segment in s.schedule:
-        if segment.writes_next:
-            later.append(segment)
-        else:
-            value, now = at(segment.expression, now), ca.SX(now)
-            now[segment.writes.tolist()] = value
-    following = ca.SX(now)
-    for segment in later:
-        following[segment.writes.tolist()] = at(segment.expression, now)
-    return [at(s.signal(name).expression, now) for name in s.outports], following
+def _called(body: Netlist, sizes: Mapping[str, int]) -> Netlist:
+    """What is repeated, as a part that is called at each round."""
+    if body.condition is not None:
+        body = wrapped(body)
+    ports = {name: Inport(size) for name, size in sizes.items()}
+    nodes = {**body.nodes, **ports, CONTROL: PartControl(rounds=True)}
+    own = frozenset([CONTROL, *body.inports])
+    return replace(body, nodes=nodes, condition=PartCondition(CONTROL, own, once=True, restarts=False))
 
 
-def _refuse(s: System) -> None:
-    """What cannot run several times at one instant."""
-    wrong = {
-        "continuous states": len(s.x0),
-        "events": len(s.events),
-        "delays": len(s.delays),
-        "random draws": len(s.draws),
-        "algebraic unknowns": len(s.w0),
-        "opaque or repeated blocks": sum(
-            not g.refreshes or g.word in ("rounds", "solve") for g in s.schedule
-        ),
-        "several rates": len(s.rates) > 1,
-    }
-    if found := [what for what, number in wrong.items() if number]:
-        raise BlockError(
-            f"a subsystem that is repeated within one tick has {found[0]}.",
-            hint="Use discrete blocks of one sample time inside.",
-        )
+def _of_time(b: Equations, s: System, own: Ticks) -> dict[int, ca.SX]:
+    """Places in h of what is inside that are functions of time: listed instants, ticks of clocks."""
+    found: dict[int, ca.SX] = {}
+    for name, slot in s.held_of(CountedInstants).items():
+        counted = b._memory(CountedInstants, name, 0.0, 1, times=slot.times)
+        found[int(slot.index[0])] = column(counted)
+    for ticks, places in zip(s.rates, s.tick_slots, strict=True):
+        time, count = _clock(b, ticks, own)
+        found |= {places.time: time, **dict.fromkeys((places.count, *places.since), count)}
+    return found
+
+
+def _clock(b: Equations, ticks: Ticks, own: Ticks) -> tuple[ca.SX, ca.SX]:
+    """Time and count of a clock; of one with the ticks of the loop, those a period later and the first."""
+    if ticks != own:
+        time, count = b.clock(ticks)
+        return column(time), column(count)
+    later, count = b.clock(replace(ticks, offset=ticks.offset + ticks.period))
+    first = float(ticks.offset)
+    time = ca.if_else(column(count) > 0.5, column(later), first)
+    return time, column(count) + ca.if_else(column(b.time) >= first, 1.0, 0.0)
+
+
+def _pairs(places: np.ndarray, values: ca.SX) -> Iterator[tuple[int, ca.SX]]:
+    for k, place in enumerate(places):
+        yield int(place), values[k]
 
 
 def _parameter(b: Equations, name: str, s: System) -> ca.SX:
@@ -207,7 +209,7 @@ def _parameter(b: Equations, name: str, s: System) -> ca.SX:
 
 
 def _around(body: Netlist, block: Iterated, control: tuple[str, ...]) -> Netlist:
-    ports = {n: Inport(i.size) for n, i in body.inports.items() if n != "index"} | {
+    ports = {n: Inport(i.size) for n, i in body.inports.items() if n != INDEX} | {
         n: Inport() for n in control
     }
     wires = tuple(((n, "out"), (BODY, n)) for n in ports)

@@ -92,7 +92,7 @@ def netlist_of(inner: Block | Subsystem | Drawn) -> Netlist:
     return Netlist(INNER, nodes, wires, {o.name: (INNER, o.name) for o in probe.outputs}, frozenset())
 
 
-def _wrapped(inner: Netlist) -> Netlist:
+def wrapped(inner: Netlist) -> Netlist:
     """A diagram around another, with its ports."""
     nodes: dict[str, Any] = {INNER: inner, **inner.inports}
     wires = tuple(((name, "out"), (INNER, name)) for name in inner.inports)
@@ -117,7 +117,7 @@ def part(
     WiringError     a port or block inside is called like a control port
     """
     if inner.condition is not None:
-        inner = _wrapped(inner)
+        inner = wrapped(inner)
     given = dict(initial or {})
     if unknown := [name for name in given if name not in inner.outports]:
         raise WiringError([f"no output '{unknown[0]}'; {near_miss(unknown[0], inner.outports)}"])

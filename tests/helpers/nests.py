@@ -1,54 +1,64 @@
 """Conditional parts inside each other: drawn, built, and gone through instant by instant without ordering.
 
-A nest is a tuple: ("leaf", period, offset), ("for", count, anew, period, offset), ("while", limit, bound,
-anew, period, offset), ("merge", nest, nest, period, offset), ("newest", signal, signal, nest, nest),
-("enabled", reset, falls, signal, nest), ("triggered", edge, signal, nest), ("resettable", edge, signal,
-nest), ("if", signal, nest, nest), ("variant", nest), ("both", nest, nest). All leaves do y = x + 10 u,
-x[k+1] = x + u, in a "while" as long as y is below its bound; signals change at instants of a grid. A "merge"
-shows which of two outputs changed last, a "newest" which of two was last called active.
+A nest is a tuple: ("leaf", period, offset), ("chart", period, offset), ("for", count, anew, nest, period,
+offset), ("while", limit, bound, anew, nest, period, offset), ("merge", nest, nest, period, offset),
+("newest", signal, signal, nest, nest), ("enabled", reset, falls, signal, nest), ("triggered", edge, signal,
+nest), ("resettable", edge, signal, nest), ("if", signal, nest, nest), ("variant", nest), ("both", nest,
+nest). All leaves do y = x + 10 u, x[k+1] = x + u, charts what `Counted` says; signals change at instants of a
+grid. In round k of a loop u is greater by k, and in odd rounds signals have the other sign; a "while" goes on
+as long as y is below its bound. In loops there is one rate, and loops have none. A "merge" shows which of two
+outputs changed last, a "newest" which of two was last called active.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
 
-from blocks import DiscreteStateSpace, Merge
+from blocks import DiscreteStateSpace, Function, Merge, State, StateChart, Transition
 from cosim import Diagram, Enabled, For, If, Resettable, Triggered, Variant, While
 
 GRID = Fraction(1, 8)  # s
 LOOPS = ("for", "while")
+ALONE = ("leaf", "chart")
+TICKED = (*ALONE, "merge", *LOOPS)  # have a rate of their own
 EDGES = ("rising", "falling", "either")
 OBEYING = {"enable", "trigger", "reset", "condition", "case"}  # inputs of parts that take a signal
 Nest = tuple[Any, ...]
+LEAF: Nest = ("leaf", GRID, 0 * GRID)
 
 
 @st.composite
-def nests(draw: Any, depth: int, names: list[str] | None = None) -> Nest:
-    """A nest of at most this depth."""
+def nests(draw: Any, depth: int, names: list[str] | None = None, repeated: bool = False) -> Nest:
+    """A nest of at most this depth, in a loop or not."""
     names = [] if names is None else names
-    kinds = ["leaf", *LOOPS]
+    kinds = [*ALONE, *LOOPS]
     if depth:
         kinds += ["merge", "newest", "enabled", "triggered", "resettable", "if", "variant", "both"]
+        kinds += ["enabled", "triggered", "resettable", "if"] * repeated
     kind = draw(st.sampled_from(kinds))
 
     def inside(less: int = 1) -> Nest:
-        return draw(nests(max(depth - less, 0), names))
+        return draw(nests(max(depth - less, 0), names, repeated))
 
     def signal() -> str:
         names.append(f"c{len(names)}")
         return names[-1]
 
-    if kind in ("leaf", "merge", *LOOPS):
-        period = draw(st.integers(1, 3))
+    if kind in TICKED:
+        period = 1 if repeated else draw(st.integers(1, 3))
         offset = draw(st.integers(0, period - 1))
         own: list[Any] = [draw(st.integers(0 if kind == "for" else 1, 4))] if kind in LOOPS else []
         own += [draw(st.sampled_from([15.0, 60.0, 120.0, 240.0]))] if kind == "while" else []
         own += [draw(st.booleans())] if kind in LOOPS else []
         own += [inside(), inside(depth)] if kind == "merge" else []
+        own += [draw(nests(depth - 1, names, True)) if depth else LEAF] if kind in LOOPS else []
+        if repeated and kind in LOOPS:
+            return (kind, *own, None, 0 * GRID)
         return (kind, *own, period * GRID, offset * GRID)
     if kind == "newest":
         return (kind, signal(), signal(), inside(), inside(depth))
@@ -111,12 +121,15 @@ def _parts(nest: Nest) -> list[Any]:
     match nest:
         case ("leaf", period, offset):
             return [DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=period, offset=offset)]
-        case ("for", count, anew, period, offset):
-            once = DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=1)
+        case ("chart", period, offset):
+            return [counting(period, offset)]
+        case ("for", count, anew, body, period, offset):
+            once = _in_rounds(body, None)
             return [For(once, count, sample=period, offset=offset, states="reset" if anew else "held")]
-        case ("while", limit, bound, anew, period, offset):
+        case ("while", limit, bound, anew, body, period, offset):
             states = "reset" if anew else "held"
-            return [While(_below(bound), sample=period, offset=offset, states=states, limit=limit)]
+            once = _in_rounds(body, bound)
+            return [While(once, sample=period, offset=offset, states=states, limit=limit)]
         case ("enabled", reset, falls, _, _):
             return [Enabled(inside[0], reset=reset, outputs="reset" if falls else "held")]
         case ("triggered", edge, _, _):
@@ -130,19 +143,64 @@ def _parts(nest: Nest) -> list[Any]:
     return inside
 
 
-def _below(bound: float) -> Diagram:
-    """A leaf with an output that is above 0 while y is below a bound."""
+def _in_rounds(body: Nest, bound: float | None) -> Diagram:
+    """A nest whose u grows and whose signals alternate by rounds; is y below a bound?"""
     d = Diagram("below")
-    leaf = d.add("leaf", DiscreteStateSpace(1.0, 1.0, 1.0, 10.0, sample=1))
-    d.inport("u") >> leaf["u"]
-    d.outport("y", leaf["y"])
-    d.outport("condition", bound - leaf["y"])
+    k, part = d.inport("index"), d.add("part", built(body))
+    (d.inport("u") + k) >> part["u"]
+    for name in signals(body):
+        way = d.add(f"{name}_now", Function(lambda c, k: c * (1 - 2 * (k % 2))))
+        d.inport(name) >> way["c"]
+        k >> way["k"]
+        way >> part[name]
+    d.outport("y", part["y"])
+    if bound is not None:
+        d.outport("condition", bound - part["y"])
     return d
+
+
+def counting(period: Any, offset: Any) -> StateChart:
+    """The chart of `Counted`."""
+    return StateChart(
+        inputs=["u"],
+        outputs={"y": 0.0},
+        states=[
+            State("slow", entry="y = 1 if y < 20 else y - 20", during="y = y + u"),
+            State("fast", entry="y = y - 15", during="y = y + 2 * u"),
+        ],
+        transitions=[Transition("slow", "fast", "y > 20"), Transition("fast", "slow", "y > 25")],
+        sample=period,
+        offset=offset,
+    )
+
+
+class Counted:
+    """y grows by u while it is slow and by 2 u while it is fast, which it is from 20 up to 25."""
+
+    def __init__(self) -> None:
+        self.state, self.y = "", 0.0
+
+    def tick(self, u: float) -> float:
+        """One tick: transitions as long as there are any, else the action of the state."""
+        entered = True
+        if not self.state:
+            self.state, self.y = "slow", 1.0
+        else:
+            entered = False
+        while (self.state == "slow" and self.y > 20) or (self.state == "fast" and self.y > 25):
+            entered = True
+            if self.state == "slow":
+                self.state, self.y = "fast", self.y - 15
+            else:
+                self.state, self.y = "slow", 1.0 if self.y < 20 else self.y - 20
+        if not entered:
+            self.y += u if self.state == "slow" else 2 * u
+        return self.y
 
 
 def rates(nest: Nest) -> set[tuple[Fraction, Fraction]]:
     """When its output may change, where nothing in it is called."""
-    if nest[0] in ("leaf", "merge", *LOOPS):
+    if nest[0] in TICKED:
         return {nest[-2:]}
     chosen = {(GRID, 0 * GRID)} if nest[0] == "newest" else set()
     return chosen.union(*[rates(part) for part in inner(nest)])
@@ -150,7 +208,7 @@ def rates(nest: Nest) -> set[tuple[Fraction, Fraction]]:
 
 def calls(nest: Nest) -> bool:
     """Is something in it called by edges?"""
-    return nest[0] == "triggered" or any(calls(part) for part in inner(nest))
+    return nest[0] == "triggered" or (nest[0] not in LOOPS and any(calls(part) for part in inner(nest)))
 
 
 class Walked:
@@ -159,6 +217,7 @@ class Walked:
     def __init__(self, nest: Nest) -> None:
         self.nest, self.kind = nest, nest[0]
         self.inside = [Walked(part) for part in inner(nest)]
+        self.chart = Counted()
         self.signal = next(iter(signals(nest)), "")
         self.x = self.coming = self.y = 0.0
         self.before: bool | None = False if self.kind == "enabled" else None
@@ -172,6 +231,10 @@ class Walked:
         self.x = self.coming = 0.0
         self.seen = [0.0, 0.0]
         self.y = 0.0 if self.kind == "newest" else self.y
+        self.chart = Counted()
+        if self.kind in LOOPS:  # what is inside begins like one that never ran
+            self.inside = [Walked(part) for part in inner(self.nest)]
+            return
         for part in self.inside:
             part.reset()
 
@@ -207,20 +270,27 @@ class Walked:
             self.y, self.coming = self.x + 10 * now[1], self.x + now[1]
         return self.y
 
-    def _for(self, now, runs, called, *_) -> float:
-        _, count, anew, _, _ = self.nest
+    def _chart(self, now, runs, called, *_) -> float:
         if runs and self._due(now[0], called):
-            self.coming = 0.0 if anew else self.coming
-            for _ in range(count):
-                self.y, self.coming = self.coming + 10 * now[1], self.coming + now[1]
+            self.y = self.chart.tick(now[1])
         return self.y
 
+    def _for(self, now, runs, called, *_) -> float:
+        _, count, anew, _, _, _ = self.nest
+        return self._rounds(now, runs, called, anew, count, math.inf)
+
     def _while(self, now, runs, called, *_) -> float:
-        _, limit, bound, anew, _, _ = self.nest
-        if runs and self._due(now[0], called):
-            self.coming = 0.0 if anew else self.coming
-            for _ in range(limit):
-                self.y, self.coming = self.coming + 10 * now[1], self.coming + now[1]
+        _, limit, bound, anew, _, _, _ = self.nest
+        return self._rounds(now, runs, called, anew, limit, bound)
+
+    def _rounds(self, now, runs, called, anew, most, bound) -> float:
+        t, u, levels = now
+        if runs and self._due(t, called):
+            if anew:
+                self.inside = [Walked(part) for part in inner(self.nest)]
+            for k in range(most):
+                seen = {name: v * (1 - 2 * (k % 2)) for name, v in levels.items()}
+                self.y = self.inside[0].step(t, u + k, seen, True, True)
                 if self.y >= bound:
                     break
         return self.y

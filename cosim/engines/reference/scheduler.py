@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from blocks.contract.memories import CountedInstants
+from blocks.contract.memories import ROUNDS, CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
@@ -119,6 +119,15 @@ class Scheduler:
     @staticmethod
     def endless(segment: Segment, t: float) -> SimulationError:
         """The error about rounds that do not end."""
+        if isinstance(segment, RepeatSegment) and segment.limit != ROUNDS:
+            return SimulationError(
+                f"'{segment.path}' has had {segment.limit} rounds at t={t:.9g} s, as many as it may.",
+                path=segment.path,
+                time=t,
+                value=segment.limit,
+                hint="Give the loop a smaller count; of a chart inside, leave a gap between guards that "
+                "lead to each other.",
+            )
         return SimulationError(
             f"transitions of '{segment.path}' follow each other without end at t={t:.9g} s (chattering).",
             path=segment.path,

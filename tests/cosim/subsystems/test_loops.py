@@ -111,7 +111,10 @@ def test_gains_inside_are_parameters_of_a_run():
 
 
 def test_what_cannot_be_repeated_is_named():
-    for inner, what in ((Integrator(), "continuous states"), (two_rates(), "several rates")):
+    for inner, what in (
+        (Integrator(), "'x' is a continuous state, which a subsystem that is repeated"),
+        (two_rates(), "several rates"),
+    ):
         d = Diagram("d")
         d.add("u", Constant(1.0))
         d.add("part", For(inner, 3, sample=0.5))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from blocks import Hold, State, StateChart, TimeTable, Transition
 from cosim import Diagram, Enabled, Resettable, simulate
-from tests.helpers.nests import GRID, Walked, built, nests, signals
+from tests.helpers.nests import GRID, LEAF, Walked, built, nests, signals
 
 INSTANTS = 12
 LEVELS = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 2.0]), min_size=INSTANTS, max_size=INSTANTS)
@@ -46,8 +46,6 @@ def test_nests_agree_with_a_slow_interpreter(data, nest, held):
     agrees(nest, levels, held, "reference")
 
 
-LEAF = ("leaf", GRID, 0 * GRID)
-LOOP = ("for", 2, False, GRID, 0 * GRID)
 WITHIN = ("enabled", True, True, "c2", LEAF)
 
 

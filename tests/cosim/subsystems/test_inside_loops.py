@@ -1,0 +1,517 @@
+"""Conditional parts, loops, charts and functions of time inside For and While, against loops by hand."""
+
+import fmpy
+import numpy as np
+import pytest
+
+from blocks import (
+    Delay,
+    DiscreteIntegrator,
+    DiscreteStateSpace,
+    Function,
+    Gain,
+    Integrator,
+    Memory,
+    Pulse,
+    PythonFunction,
+    Ramp,
+    RandomNumber,
+    State,
+    StateChart,
+    Step,
+    StopWhen,
+    TimeTable,
+    Transition,
+    TransportDelay,
+    UnitDelay,
+)
+from blocks.errors import PlantloopError
+from cosim import (
+    Diagram,
+    Enabled,
+    For,
+    ForEach,
+    If,
+    Resettable,
+    Simulation,
+    SwitchCase,
+    Triggered,
+    While,
+    export_fmu,
+    linearize,
+    simulate,
+    trim,
+)
+
+ENGINES = ("reference", "native")
+T = 0.25  # s, of the ticks of loops
+INSTANTS = [k * T for k in range(6)]
+
+
+def leaf(factor=1.0):
+    """y = x + 10 u, x becomes x + factor u."""
+    return DiscreteStateSpace(1.0, factor, 1.0, 10.0, sample=1)
+
+
+class Leaf:
+    def __init__(self, factor=1.0):
+        self.factor, self.x = factor, 0.0
+
+    def tick(self, u):
+        y = self.x + 10 * u
+        self.x += self.factor * u
+        return y
+
+
+def inside(part, port, condition):
+    """A part whose input u is u + index, and whose control port is a function of the index."""
+    d = Diagram("inside")
+    k, node, control = d.inport("index"), d.add("part", part), d.add("control", Function(condition))
+    (d.inport("u") + k) >> node["u"]
+    k >> control["k"]
+    control >> node[port]
+    d.outport("y", node["y"])
+    return d
+
+
+def found(part, engine="native", times=INSTANTS, **more):
+    """The output y of a part whose input u is 1 + 4 t."""
+    d = Diagram("d")
+    d.add("u", Ramp(slope=4.0, initial=1.0)) >> d.add("part", part)["u"]
+    return simulate(d, times[-1], engine=engine, log_at=times, **more)["part.y"][:, 0].tolist()
+
+
+def by_hand(step, rounds, states, make, times=INSTANTS):
+    """What it gives after the last round of every tick: `step(memory, u, k)` is one round."""
+    memory, shown, y = make(), [], 0.0
+    for t in times:
+        if states == "reset":
+            memory = make()
+        for k in range(rounds):
+            y = step(memory, 1 + 4 * t + k, k)
+        shown.append(y)
+    return shown
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("states", ["held", "reset"])
+def test_branches_by_turns_each_keep_their_states(engine, states):
+    """Even rounds take one branch, odd ones the other; what is shown is that of the newest."""
+    loop = For(inside(If(leaf(), leaf(-3.0)), "condition", lambda k: 1 - 2 * (k % 2)), 5, T, states=states)
+
+    def step(memory, u, k):
+        return memory[k % 2].tick(u)
+
+    assert found(loop, engine) == by_hand(step, 5, states, lambda: [Leaf(), Leaf(-3.0)])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_case_without_a_branch_holds_the_merged_output(engine):
+    """Cases 0, 1, 2 by turns, of which 2 has none; branches that are reset start anew whenever chosen."""
+    cases = SwitchCase({0: leaf(), 1: leaf(2.0)}, reset=True)
+    loop = For(inside(cases, "case", lambda k: k % 3), 6, T)
+
+    def step(memory, u, k):
+        if k % 3 < 2:
+            memory["y"] = 10 * u  # it starts anew: x is 0
+        return memory["y"]
+
+    assert found(loop, engine) == by_hand(step, 6, "held", lambda: {"y": 0.0})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("outputs", ["held", "reset"])
+def test_enabled_states_and_outputs_are_held_or_reset(engine, reset, outputs):
+    """It is enabled in rounds 1, 2 and 4 of 6, and so off between ticks."""
+    part = Enabled(leaf(), reset=reset, outputs=outputs, initial=-7.0)
+    loop = For(inside(part, "enable", lambda k: (k - 0.5) * (k - 2.5) * (k - 3.5) * (4.5 - k)), 6, T)
+
+    def step(memory, u, k):
+        if k in (1, 2, 4):
+            if reset and k in (1, 4):
+                memory["leaf"] = Leaf()
+            memory["y"] = memory["leaf"].tick(u)
+        elif outputs == "reset":
+            memory["y"] = -7.0
+        return memory["y"]
+
+    assert found(loop, engine) == by_hand(step, 6, "held", lambda: {"leaf": Leaf(), "y": -7.0})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("states", ["held", "reset"])
+def test_a_trigger_that_is_up_at_first_has_no_edge_there(engine, states):
+    """Up in round 0 and 3: the first tick that begins with it has an edge in round 3 alone."""
+    loop = For(inside(Triggered(leaf()), "trigger", lambda k: 1 - (k % 3)), 5, T, states=states)
+
+    def step(memory, u, k):
+        on = k % 3 == 0
+        if on and memory["before"] is False:
+            memory["y"] = memory["leaf"].tick(u)
+        memory["before"] = on
+        return memory["y"]
+
+    def make():
+        return {"leaf": Leaf(), "y": 0.0, "before": None}
+
+    assert found(loop, engine) == by_hand(step, 5, states, make)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_resettable_starts_anew_at_edges_in_rounds(engine):
+    loop = For(inside(Resettable(leaf()), "reset", lambda k: 2.5 - k), 4, T)  # off in round 3
+
+    def step(memory, u, k):
+        if k == 0 and memory["begun"]:
+            memory["leaf"] = Leaf()
+        memory["begun"] = True
+        return memory["leaf"].tick(u)
+
+    assert found(loop, engine) == by_hand(step, 4, "held", lambda: {"leaf": Leaf(), "begun": False})
+
+
+# --- loops in loops ---------------------------------------------------------------------------------------
+def dot_products():
+    """y = sum of (i + 1) (j + 2) u over i and j, by two loops; both start from 0 at each tick."""
+    row = Diagram("row")
+    j, total = row.inport("index"), row.add("total", DiscreteIntegrator(sample=1))
+    new = row.inport("u") * (j + 2.0)
+    new >> total["u"]
+    row.outport("y", total["y"] + new)
+    rows = Diagram("rows")
+    i, total = rows.inport("index"), rows.add("total", DiscreteIntegrator(sample=1))
+    inner = rows.add("row", For(row, 3, states="reset"))
+    (rows.inport("u") * (i + 1.0)) >> inner["u"]
+    inner["y"] >> total["u"]
+    rows.outport("y", total["y"] + inner["y"])
+    return For(rows, 4, T, states="reset")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sum_over_two_indices(engine):
+    sums = sum(range(1, 5)) * sum(range(2, 5))
+    assert found(dot_products(), engine) == [sums * (1 + 4 * t) for t in INSTANTS]
+
+
+def newton():
+    """x -> (x + u/x)/2 from 1 until x**2 = u."""
+    d = Diagram("newton")
+    u, x = d.inport("u"), d.add("x", UnitDelay(sample=1, initial=1.0))
+    new = 0.5 * (x["y"] + u / x["y"])
+    new >> x["u"]
+    d.outport("y", new)
+    d.outport("condition", abs(new * new - u) - 1e-9)
+    return While(d)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_newtons_method_in_every_round_of_a_sum(engine):
+    """y = sum of the square roots of u + k."""
+    d = Diagram("roots")
+    root, total = d.add("root", newton()), d.add("total", DiscreteIntegrator(sample=1))
+    (d.inport("u") + d.inport("index")) >> root["u"]
+    root["y"] >> total["u"]
+    d.outport("y", total["y"] + root["y"])
+    wanted = [sum(np.sqrt(1 + 4 * t + k) for k in range(5)) for t in INSTANTS]
+    assert found(For(d, 5, T, states="reset"), engine) == pytest.approx(wanted, abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loop_of_given_length_in_one_that_ends_by_itself(engine):
+    """The number of rounds inside is the number outside: 1 + 2 + ... + n until the sum is 20 or more."""
+    count = For(DiscreteIntegrator(sample=1), states="reset")  # y of round m is m times its input
+    d = Diagram("sums")
+    inner, n = d.add("inner", count), d.add("n", Delay(1, sample=1, initial=1.0))
+    total = d.add("total", DiscreteIntegrator(sample=1))
+    (n["y"] + 1.0) >> n["u"]
+    (n["y"] + 1.0) >> inner["count"]
+    d.inport("u") >> inner["u"]
+    inner["y"] >> total["u"]
+    d.outport("y", total["y"] + inner["y"])
+    d.outport("condition", 20.0 - (total["y"] + inner["y"]))
+    wanted = []
+    for t in INSTANTS:
+        total, n = 0.0, 1
+        while True:
+            total, n = total + n * (1 + 4 * t), n + 1
+            if total >= 20:
+                break
+        wanted.append(total)
+    assert found(While(d, T), engine) == wanted
+
+
+# --- charts and functions of time -------------------------------------------------------------------------
+def chart():
+    """Counts up to 3, waits for two rounds, and goes down to 0 at once."""
+    return StateChart(
+        inputs=["u"],
+        outputs={"y": 0.0},
+        states=[State("up", during="y = y + u"), State("waits"), State("down", entry="y = 0")],
+        transitions=[
+            Transition("up", "waits", "y >= 3"),
+            Transition("waits", "down", "after(1.0)"),
+            Transition("down", "up", "u > 0"),
+        ],
+        sample=0.5,
+    )
+
+
+class Chart:
+    """The same by hand."""
+
+    def __init__(self):
+        self.state, self.y, self.since, self.rounds = "", 0.0, 0, 0
+
+    def tick(self, u):
+        self.rounds += 1
+        before = self.state
+        if not before:
+            self.state = "up"
+        elif before == "up" and self.y >= 3:
+            self.state, self.since = "waits", self.rounds
+        elif before == "waits" and (self.rounds - self.since) * 0.5 >= 1.0:
+            self.state, self.y = "up", 0.0  # through "down", where u > 0 holds at once
+        elif before == "up":
+            self.y += u
+        return self.y
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("states", ["held", "reset"])
+@pytest.mark.parametrize("rounds", [4, 7])
+def test_a_chart_ticks_in_every_round(engine, states, rounds):
+    d = Diagram("d")
+    (d.inport("u") * 0.0 + 1.0) >> d.add("chart", chart())["u"]
+    d.outport("y", "chart.y")
+    wanted = by_hand(lambda c, u, k: c.tick(1.0), rounds, states, Chart)
+    assert found(For(d, rounds, T, states=states), engine) == wanted
+
+
+def test_a_chart_without_end_is_named():
+    flips = StateChart(
+        inputs=["u"], outputs={"y": 0.0}, sample=1, states=[State("a"), State("b")],
+        transitions=[Transition("a", "b", "u > 1.5"), Transition("b", "a", "u > 1.5")],
+    )  # fmt: skip
+    for engine in ENGINES:
+        with pytest.raises(PlantloopError, match="'part/body' has had 400 rounds at t=0.25 s"):
+            found(For(flips, 3, T), engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("period", [T, 0.375])
+def test_functions_of_time_are_those_of_the_tick(engine, period):
+    """A step and a pulse do not count rounds, whatever their periods are."""
+    d = Diagram("d")
+    d.inport("u")
+    d.add("step", Step(0.6, after=100.0))
+    d.add("pulse", Pulse(period=period, width=0.4, delay=0.125))
+    d.add("x", UnitDelay(sample=T))
+    d["step"] >> d["x"]
+    d.outport("y", d["x"]["y"] + d["step"]["y"] + d["pulse"]["y"])
+
+    def at(t):
+        return (200.0 if t >= 0.6 else 0.0) + ((t - 0.125) % period < 0.4 * period and t >= 0.125)
+
+    times = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
+    assert found(For(d, 3, T), engine, times) == [float(at(t)) for t in times]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_memory_shows_the_round_before(engine):
+    d = Diagram("d")
+    (d.inport("u") + d.inport("index")) >> d.add("m", Memory(initial=-1.0))["u"]
+    d.outport("y", "m.y")
+
+    def step(memory, u, k):
+        memory["y"], memory["u"] = memory["u"], u
+        return memory["y"]
+
+    for rounds in (1, 3):
+        assert found(For(d, rounds, T), engine) == by_hand(step, rounds, "held", lambda: {"u": -1.0})
+
+
+# --- where loops stand ------------------------------------------------------------------------------------
+def branched(**more):
+    """Even rounds run a leaf, odd ones three rounds of another."""
+    d = Diagram("branched")
+    k, node = d.inport("index"), d.add("branch", If(leaf(), For(leaf(0.5), 3)))
+    way = d.add("way", Function(lambda k: 1 - 2 * (k % 2)))
+    (d.inport("u") + k) >> node["u"]
+    k >> way["k"]
+    way >> node["condition"]
+    d.outport("y", node["y"])
+    return For(d, 3, **more)
+
+
+class Branched:
+    def __init__(self):
+        self.leaves, self.y = [Leaf(), Leaf(0.5)], 0.0
+
+    def tick(self, u):
+        for k in range(3):
+            for _ in range(3 if k % 2 else 1):
+                self.y = self.leaves[k % 2].tick(u + k)
+        return self.y
+
+
+ON = [-1.0, 1.0, 1.0, -1.0, 2.0, 2.0, -2.0, 1.0]
+TIMES = [k * T for k in range(len(ON))]
+AROUND = {
+    "enable": Enabled(branched(sample=T)),
+    "enable anew": Enabled(branched(sample=T), reset=True),
+    "trigger": Triggered(branched()),
+    "reset": Resettable(branched(sample=T)),
+}
+
+
+def whole(part, port):
+    """The part in a subsystem, twice, the second with twice the input."""
+    d = Diagram("whole")
+    u, on = d.inport("u"), d.inport("on")
+    for k, signal in enumerate((u, 2.0 * u)):
+        node = d.add(f"p{k}", part)
+        signal >> node["u"]
+        on >> node[port]
+        d.outport(f"y{k}", node["y"])
+    outer = Diagram("outer")
+    node = outer.add("whole", d)
+    outer.add("u", Ramp(slope=4.0, initial=1.0)) >> node["u"]
+    outer.add("on", TimeTable(TIMES, ON, interpolation="previous")) >> node["on"]
+    return outer
+
+
+def walked(what, factor):
+    """The outputs of a part around a loop."""
+    inner, y, before, shown = Branched(), 0.0, None, []
+    for t, on in zip(TIMES, ON, strict=True):
+        rises = on > 0 and before is False
+        before = on > 0
+        if rises and what in ("enable anew", "reset"):
+            inner = Branched()
+        if what == "reset" or (rises if what == "trigger" else on > 0):
+            y = inner.tick(factor * (1 + 4 * t))
+        shown.append(y)
+    return shown
+
+
+@pytest.mark.parametrize("what", AROUND)
+def test_loops_with_parts_inside_in_parts(what):
+    """Twice, in a subsystem, both engines with the same bits."""
+    d = whole(AROUND[what], what.split()[0])
+    r, other = (simulate(d, TIMES[-1], log_at=TIMES, engine=engine) for engine in ENGINES)
+    for k in range(2):
+        assert r[f"whole.y{k}"][:, 0].tolist() == walked(what, k + 1.0)
+        assert np.array_equal(r[f"whole.y{k}"], other[f"whole.y{k}"])
+
+
+def test_a_loop_with_parts_inside_for_each_element():
+    d = Diagram("d")
+    d.add("u", Ramp(slope=4.0, initial=1.0)) >> d.add("both", Gain(np.array([[1.0], [2.0]])))
+    d["both"] >> d.add("each", ForEach(branched(sample=T), 2))["u"]
+    y = simulate(d, TIMES[-1], log_at=TIMES, engine="native")["each.y"]
+    loops = [Branched(), Branched()]
+    assert y.tolist() == [
+        [one.tick(f * (1 + 4 * t)) for f, one in zip((1, 2), loops, strict=True)] for t in TIMES
+    ]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_goes_on_from_a_snapshot(engine, tmp_path):
+    """The states of branches, edges and the loop inside are in it; the other engine goes on from it too."""
+    d = whole(AROUND["enable"], "enable")
+    run = Simulation(d, engine=engine)
+    run.advance(0.6)
+    run.save(tmp_path / "there.npz")
+    other = Simulation(d, engine=ENGINES[engine == ENGINES[0]])
+    other.load(tmp_path / "there.npz")
+    other.advance(TIMES[-1])
+    assert other.value("whole.y1")[0] == walked("enable", 2.0)[-1]
+
+
+# --- analysis ---------------------------------------------------------------------------------------------
+def averaging():
+    """Even rounds x1 -> (x1 + u)/2, odd ones x2 -> (3 x2 + u)/4, four rounds a tick; y = the newer."""
+
+    def lag(a):
+        d = Diagram("lag")
+        u, x = d.inport("u"), d.add("x", UnitDelay(sample=T))
+        new = a * u + (1 - a) * x["y"]
+        new >> x["u"]
+        d.outport("y", new)
+        return d
+
+    d = Diagram("d")
+    node = d.add("loop", For(inside(If(lag(0.5), lag(0.25)), "condition", lambda k: 1 - 2 * (k % 2)), 4, T))
+    d.inport("u") >> node["u"]
+    d.outport("y", node["y"])
+    return d
+
+
+def test_a_linear_model_of_branches_in_a_loop():
+    """x2 -> (3/4)^2 x2 + (1 - (3/4)^2) u per tick, which y shows at once: y/u = (7/16) z/(z - 9/16)."""
+    model = linearize(averaging())
+    for z in (1.0, -1.0, 1j, 0.3 + 0.4j):
+        assert model(z) == pytest.approx(7 / 16 * z / (z - 9 / 16), rel=1e-12)
+
+
+def test_no_rest_of_a_loop_is_known():
+    with pytest.raises(PlantloopError, match="trim knows no rest of 'loop/body': it goes on in rounds"):
+        trim(averaging())
+
+
+def test_an_exported_loop_has_the_bits_of_the_native_engine(tmp_path):
+    d = Diagram("d")
+    node = d.add(
+        "loop", For(inside(If(leaf(), For(leaf(0.5), 3)), "condition", lambda k: 1 - 2 * (k % 2)), 3, T)
+    )
+    d.add("u", Ramp(slope=4.0, initial=1.0)) >> node["u"]
+    d.outport("y", node["y"])
+    path = export_fmu(d, tmp_path / "loop.fmu")
+    y = fmpy.simulate_fmu(str(path), stop_time=1.25, output_interval=T)["y"]
+    loop = Branched()
+    assert y.tolist() == [loop.tick(1 + 4 * t) for t in INSTANTS]
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("inner", "why"),
+    [
+        (
+            Enabled(Integrator()),
+            "'x' is a continuous state, which a subsystem that is repeated within one tick",
+        ),
+        (TransportDelay(0.1), "'past' is a delayed signal"),
+        (PythonFunction(lambda t, u: u, sample=0.1), "'y' is an output of an opaque block"),
+        (RandomNumber(sample=0.1), "'draw' is a random draw"),
+        (StopWhen("end"), "is an event, and a subsystem that is repeated within one tick has none"),
+    ],
+)
+def test_what_has_no_meaning_in_rounds_is_refused_by_name(inner, why):
+    d = Diagram("d")
+    node = d.add("loop", For(For(inner, 2), 3, T))
+    for port in node.ports.inputs:
+        d.inport(port) >> node[port]
+    with pytest.raises(PlantloopError, match=why) as caught:
+        d.system()
+    assert "block 'loop/body'" in str(caught.value)
+
+
+def test_two_rates_inside_are_named():
+    d = Diagram("two")
+    (
+        d.inport("u")
+        >> d.add("a", UnitDelay(sample=0.1))
+        >> d.add("b", For(UnitDelay(sample=0.3), 2, sample=0.2))
+    )
+    d.outport("y", "b.y")
+    match = r"several rates: 'a' \(10 Hz\) and 'b/body' \(5 Hz\).*loops inside need none"
+    with pytest.raises(PlantloopError, match=match):
+        found(For(d, 3, T))
+
+
+def test_a_loop_has_ticks_of_its_own_or_of_what_calls_it():
+    with pytest.raises(PlantloopError, match="'part/body' needs a sample time. Give one in seconds"):
+        found(For(Gain(1.0), 3))
+    with pytest.raises(PlantloopError, match="sample time is 0 s"):
+        For(Gain(1.0), 3, sample=0)
