@@ -123,7 +123,7 @@ class Iterated(Block):
     def define(self, b: Equations) -> None:
         """Declare ports, the vector that is kept, and one pass through what is repeated."""
         wanted = {n: b.input(n) for n in self.body.inports if n != INDEX}
-        count: Any = b.input("count", size=1)[0] if self.count is None else float(self.count)
+        count: Any = np.trunc(b.input("count", size=1)[0]) if self.count is None else float(self.count)
         ticks = CALLED if self.sample is None else Ticks.of(self.sample, self.offset)
         s = flatten(_called(self.body, {n: int(u.size) for n, u in wanted.items()}))
         p = ca.vertcat(ca.SX(0, 1), *[_parameter(b, name, s) for name in s.parameters])

@@ -331,6 +331,38 @@ def test_a_memory_shows_the_round_before(engine):
         assert found(For(d, rounds, T), engine) == by_hand(step, rounds, "held", lambda: {"u": -1.0})
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_count_is_cut_to_a_whole_number(engine):
+    """u is 1 + 4 t, taken as the count too, less 0.5: 0, 1, 2, ... rounds; y counts rounds but one."""
+    d = Diagram("d")
+    (
+        d.add("u", Ramp(slope=4.0, initial=0.5))
+        >> d.add("loop", For(DiscreteIntegrator(sample=1), None, T))["count"]
+    )
+    d.add("one", Gain(0.0))
+    d["u"] >> d["one"]
+    (d["one"]["y"] + 1.0) >> d["loop"]["u"]
+    y = simulate(d, 1.25, engine=engine, log_at=INSTANTS)["loop.y"][:, 0]
+    assert y.tolist() == [0.0, *(np.cumsum([1, 2, 3, 4, 5]) - 1.0)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_division_that_a_branch_guards(engine):
+    """y = sum of 1/k over rounds k > 0, from 0 at each tick; 1/0 in round 0 is nowhere."""
+    sums = Diagram("sums")
+    k, total = sums.inport("k"), sums.add("total", UnitDelay(sample=1))
+    new = total["y"] + 1.0 / k
+    new >> total["u"]
+    sums.outport("y", new)
+    d = Diagram("d")
+    d.inport("u")
+    k, node = d.inport("index"), d.add("guarded", If(sums))
+    k >> node["k"]
+    k >> node["condition"]
+    d.outport("y", node["y"])
+    assert found(For(d, 4, T, states="reset"), engine) == pytest.approx([11 / 6] * 6, rel=1e-15)
+
+
 # --- where loops stand ------------------------------------------------------------------------------------
 def branched(**more):
     """Even rounds run a leaf, odd ones three rounds of another."""
