@@ -179,7 +179,10 @@ def _of_time(b: Equations, s: System, own: Ticks) -> dict[int, ca.SX]:
     for name, slot in s.held_of(CountedInstants).items():
         counted = b._memory(CountedInstants, name, 0.0, 1, times=slot.times)
         found[int(slot.index[0])] = column(counted)
+    control, _ = s.parts[CONTROL]  # its ticks are the rounds, which nothing inside counts
     for ticks, places in zip(s.rates, s.tick_slots, strict=True):
+        if ticks == control.ticks:
+            continue
         time, count = _clock(b, ticks, own)
         found |= {places.time: time, **dict.fromkeys((places.count, *places.since), count)}
     return found

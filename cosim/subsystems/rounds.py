@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import casadi as ca
+import numpy as np
 
 from blocks.errors import BlockError
 from cosim.segments import LastSegment, RepeatSegment
@@ -111,9 +113,19 @@ class Inside:
 
     def _seen(self, held: ca.SX) -> ca.SX:
         now = ca.SX(held)
+        for place, constant in self._constants.items():
+            now[place] = constant
         for place, value in self.given.items():
             now[place] = value
         return now
+
+    @cached_property
+    def _constants(self) -> dict[int, float]:
+        """Places in h that nothing ever writes, and what is there: a linear model has no states for them."""
+        s = self.system
+        written = [g.writes for g in s.schedule] + [start.places for start in s.starts] + [s.starting[1]]
+        changes = set(np.concatenate(written).tolist())
+        return {k: float(value) for k, value in enumerate(s.h0) if k not in changes}
 
     def _at(self, expression: ca.SX, held: ca.SX) -> ca.SX:
         s = self.system

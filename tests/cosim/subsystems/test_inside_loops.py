@@ -25,6 +25,7 @@ from blocks import (
     TransportDelay,
     UnitDelay,
 )
+from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from cosim import (
     Diagram,
@@ -299,22 +300,28 @@ def test_a_chart_without_end_is_named():
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("period", [T, 0.375])
-def test_functions_of_time_are_those_of_the_tick(engine, period):
+@pytest.mark.parametrize(("period", "delay"), [(T, 0.0), (T, T), (T, 0.125), (0.375, 0.125)])
+def test_functions_of_time_are_those_of_the_tick(engine, period, delay):
     """A step and a pulse do not count rounds, whatever their periods are."""
     d = Diagram("d")
     d.inport("u")
     d.add("step", Step(0.6, after=100.0))
-    d.add("pulse", Pulse(period=period, width=0.4, delay=0.125))
+    d.add("pulse", Pulse(period=period, width=0.4, delay=delay))
     d.add("x", UnitDelay(sample=T))
     d["step"] >> d["x"]
     d.outport("y", d["x"]["y"] + d["step"]["y"] + d["pulse"]["y"])
 
     def at(t):
-        return (200.0 if t >= 0.6 else 0.0) + ((t - 0.125) % period < 0.4 * period and t >= 0.125)
+        return (200.0 if t >= 0.6 else 0.0) + ((t - delay) % period < 0.4 * period and t >= delay)
 
     times = [0.0, 0.25, 0.5, 0.75, 1.0, 1.25]
     assert found(For(d, 3, T), engine, times) == [float(at(t)) for t in times]
+
+
+def test_sample_times_inside_are_no_ticks_of_the_run():
+    d = Diagram("d")
+    d.inport("u") >> d.add("loop", For(For(UnitDelay(sample="0.001"), 3), 2, T))["u"]
+    assert d.system().rates == (Ticks.of(T),)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -49,6 +49,13 @@ def test_nests_agree_with_a_slow_interpreter(data, nest, held):
 WITHIN = ("enabled", True, True, "c2", LEAF)
 
 
+@FEW
+@given(st.data(), nests(2, repeated=True), st.integers(1, 4), st.booleans())
+def test_nests_in_loops_agree_with_a_slow_interpreter(data, body, rounds, anew):
+    nest = ("for", rounds, anew, body, GRID, 0 * GRID)
+    agrees(nest, {name: data.draw(LEVELS) for name in signals(nest)}, True, "reference")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize(
