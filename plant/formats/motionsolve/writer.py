@@ -65,11 +65,16 @@ def model_text(plant: Plant, q: Parts, qd: Parts, values: Mapping[str, np.ndarra
 
 
 def _markers(model: Model, bodies: Mapping[Key, PoseAndTwist]) -> Iterator[Element]:
-    """Markers of moving bodies where they are, in the global frame."""
+    """Markers where they are, in the global frame.
+
+    A marker of the ground is written where it is given relative to another marker, which may have moved.
+    """
     for marker in model.all(Reference_Marker):
-        if marker.body not in bodies:
+        r, A = model.frames[marker.id]
+        if marker.body in bodies:
+            (r, A), _ = bodies[marker.body].at((r, A))
+        elif marker.rm_id is None:
             continue
-        (r, A), _ = bodies[marker.body].at(model.frames[marker.id])
         given: dict[str, Any] = dict(zip(("pos_x", "pos_y", "pos_z"), map(float, r), strict=True))
         given |= dict(zip(COSINES, map(float, A.T.ravel()), strict=True))
         given |= dict.fromkeys(EULER)

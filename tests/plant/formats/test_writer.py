@@ -72,3 +72,14 @@ def test_numbers_lists_and_signs_survive():
     assert array.values == (1e-3, 2.0)
     assert model.elements["Reference_Variable"][5] == plant.model.elements["Reference_Variable"][5]
     assert model.gravity == plant.model.gravity and np.isfinite(model.frames[20][0]).all()
+
+
+def test_a_marker_of_the_ground_given_relative_to_a_moving_one_stays_where_it_is():
+    """It went along with the rod: the file had it relative to where the rod is now."""
+    beside = '<Reference_Marker id="15" body_id="1" rm_id="20" pos_x="0.4" pos_y="0.1" psi="0.3"/>'
+    plant = Plant.read(deck(pendulum(0.3) + beside))
+    text = model_text(plant, [q + 0.5 for q in plant.start], plant.rates, plant.initial)
+    r, A = read_model(text.encode()).frames[15]
+    x, z = 0.5 * np.sin(0.3), -0.5 * np.cos(0.3)  # where the rod is drawn
+    assert r == pytest.approx([x + 0.4, 0.1, z], abs=1e-14)
+    assert A[:, 0] == pytest.approx([np.cos(0.3), np.sin(0.3), 0.0], abs=1e-14)
