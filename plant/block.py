@@ -166,8 +166,9 @@ class Plant(Block):
         stabilisation: str | Stabilisation = "projection",
         tunable: Sequence[str] = (),
         hold: Mapping[str, float] = NOTHING,
+        time: float = 0.0,
     ) -> Plant:
-        """Plant of a model built in Python; arguments and errors as in `read`."""
+        """Plant of a model built in Python; arguments and errors as in `read`. It starts at a time [s]."""
         if not isinstance(model, Model):
             raise ModelError(
                 f"from_model got {shown(model)}, expected a Model.",
@@ -175,6 +176,7 @@ class Plant(Block):
                 hint="Write Plant.read(path) for a file.",
             )
         choice(coordinates, "coordinates", COORDINATES, ModelError)
+        time = number(time, "time", "a finite time [s]", error=ModelError)
         flag(trust, "trust", ModelError)
         stabilised = stabilisation_of(stabilisation)
         check_tunable(model, tunable)
@@ -211,7 +213,7 @@ class Plant(Block):
             mention_unused(model, plant._roles)
             mention_exchanged(model)
             with shared():  # one session of what routines run in
-                plant = plant._assembled()
+                plant = plant._assembled(time)
             mention_wound(model, mechanism, plant.start)
             for text in plant.jumpy:
                 warn_user(text, PlantWarning)
@@ -222,8 +224,8 @@ class Plant(Block):
         """See `Block.jump_cure`: what to change in the elements."""
         return cure_of_jumps(self.model)
 
-    def _assembled(self) -> Plant:
-        """The plant with a start that obeys its constraints."""
+    def _assembled(self, time: float = 0.0) -> Plant:
+        """The plant with a start that obeys its constraints at a time [s]."""
         mechanism = self.mechanism
         written, massless = self.closing(), massless_links(mechanism)
         if written is None:
@@ -237,7 +239,7 @@ class Plant(Block):
             return wishes_of(mechanism, mechanism.coordinates_by_link(q))
 
         try:
-            assembly = assemble(written.b, closure, wishes, massless, self.held)
+            assembly = assemble(written.b, closure, wishes, massless, self.held, time)
         except SingularMass:
             refuse_massless(mechanism, massless)
             raise

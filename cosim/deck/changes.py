@@ -158,7 +158,7 @@ def save(stage: Stage, command: Save) -> DeckStep:
 
 
 def load_model(stage: Stage, command: Load_Model) -> DeckStep:
-    """Continue with another model, at t = 0."""
+    """Continue with another model, at the start time of the simulation that follows."""
     stage.load(loaded(stage, command))
     return DeckStep(command, stage.time, f"model {command.model_file} loaded")
 

@@ -138,7 +138,7 @@ def run_deck(
     _check(model, program, files)
     shown: set[str] = set()
     with _once(shown):
-        stage = Stage(_at_the_start(model, program), options)
+        stage = Stage(_at_the_start(model, program), options, _begins_at(program))
     return _Run(stage, on_step, shown).all(program)
 
 
@@ -287,6 +287,16 @@ def _at_the_start(model: Model, program: list[Element]) -> Model:
     return model
 
 
+def _begins_at(program: list[Element]) -> float:
+    """Time [s] at which the first simulation of a model begins; program : what follows behind its loading."""
+    for command in program:
+        if isinstance(command, Simulate):
+            return command.start_time
+        if isinstance(command, (Load_Model, Stop)):
+            break
+    return 0.0
+
+
 def _is_silent(command: UnknownCommand) -> bool:
     name = command.element.lower()
     return any(part in name for part in SILENT)
@@ -302,7 +312,9 @@ class _Run:
     def all(self, program: list[Element]) -> DeckRun:
         """Run them all."""
         message, complete = "", True
-        for command in program:
+        for place, command in enumerate(program, start=1):
+            if isinstance(command, Load_Model):
+                self.stage.start_time = _begins_at(program[place:])
             if isinstance(command, Stop):
                 message = f"{command.where}: the deck ends here"
                 break
@@ -328,10 +340,8 @@ class _Run:
             self.on_step(step)
 
     def _one(self, command: Element) -> DeckStep:
-        if isinstance(command, Simulate) and not self.stage.begun:
+        if isinstance(command, Simulate):
             self.stage.begun = True
-            if command.start_time:
-                self.stage.assemble(time=command.start_time)
         try:
             return COMMANDS[type(command)](self.stage, command)
         except PlantloopError as error:

@@ -68,17 +68,18 @@ class Stage:
     plant : Plant                   alone, in the state the last change left
     system : System; context : Context      what simulations run, and where it stands
     begun : bool                    an analysis was run; before, changes are changes of the design
+    start_time : s                  where its first simulation begins, and the design is what TIME says then
     parameters : tag -> element     Param_... elements in force
     """
 
-    def __init__(self, model: Model, options: Options) -> None:
-        self.options = options
+    def __init__(self, model: Model, options: Options, start_time: float = 0.0) -> None:
+        self.options, self.start_time = options, start_time
         self.saved: dict[str, str] = {}
         self.linear_count = 0
         self.load(model)
 
     def load(self, model: Model) -> None:
-        """Load a model at t = 0."""
+        """Load a model at `start_time`."""
         self.parameters: dict[str, Element] = {}
         for kind in (Param_Linear, Param_Simulation, Param_Static, Param_Transient):
             for element in model.elements.get(kind.tag, {}).values():  # the last one stands
@@ -93,9 +94,11 @@ class Stage:
         self._check_inputs()
         plant = self._alone(self.base)
         if self.base.jumpy:  # the plant was assembled with zero inputs
-            plant = carried(plant, self.base, self.base.start, self.base.rates, 0.0, under_way=False)
+            start = self.base.start, self.base.rates
+            plant = carried(plant, self.base, *start, self.start_time, under_way=False)
         self._stand(plant)
         self.context = Context.initial(self.system)
+        self.context.t = self.start_time
         self._set_inputs()
 
     @property
@@ -115,9 +118,7 @@ class Stage:
         with warnings.catch_warnings():
             if not first:
                 warnings.simplefilter("ignore", PlantWarning)  # shown when the deck was read
-            return Plant.from_model(
-                model, trust=o.trust, coordinates=o.coordinates, stabilisation=o.stabilisation
-            )
+            return Plant.from_model(model, o.trust, o.coordinates, o.stabilisation, time=self.start_time)
 
     def _alone(self, base: Plant) -> Plant:
         """The plant with its given inputs, and without sampling."""
@@ -184,18 +185,17 @@ class Stage:
         self.base = self._base(self.model)
         return self.assemble(self._alone(self.base))
 
-    def assemble(self, plant: Plant | None = None, time: float | None = None) -> MovedBodies:
-        """Close all constraints of the plant, or of another in its place, at a time [s].
+    def assemble(self, plant: Plant | None = None) -> MovedBodies:
+        """Close all constraints of the plant, or of another in its place, at the present time.
 
-        Without a time it is under way: what motions start from is over.
+        It is under way: what motions start from is over.
 
         Returns
         -------
         moved : MovedBodies    how far bodies were moved
         """
-        t = self.time if time is None else time
-        system, context, bodies = self.system, self.context, self._bodies()
-        new = carried(plant or self.plant, self.plant, *self.parts(), t, under_way=time is None)
+        t, system, context, bodies = self.time, self.system, self.context, self._bodies()
+        new = carried(plant or self.plant, self.plant, *self.parts(), t)
         self._stand(new)
         self.context = moved_context(self.system, system, context, t)
         if plant is not None:  # other constraints repeat each other in other ways

@@ -49,14 +49,16 @@ def assemble(
     wishes: Callable[[np.ndarray], list[Wish]],
     massless: Sequence[int] = (),
     held: Mapping[int, float] = NONE,
+    time: float = 0.0,
 ) -> Assembly:
     """Close a mechanism and analyse its constraints.
 
     wishes : function of the start's q that gives the initial velocities asked for
     massless : links without inertia, see `plant.mechanics.massless`
     held : coordinates with the values they have at the start, and are free of afterwards
+    time : s, what TIME is at the start
     """
-    assembler = Assembler(b, closure, massless)
+    assembler = Assembler(b, closure, massless, time)
     mechanism = assembler.mechanism
     closing = assembler.closing()
     q0 = np.concatenate([np.zeros(0), *[link.q0 for link in mechanism.links]])

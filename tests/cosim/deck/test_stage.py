@@ -99,3 +99,38 @@ def test_a_saved_motion_goes_on_from_where_it_stands(coordinates):
     saved = '<Save model_file="now.xml"/><Load_Model model_file="now.xml"/>'
     _, x, _ = ran(motion("2", "V", ic_disp=0.3), ONE + saved + ONE, coordinates, 2.0)
     assert x[-1] == pytest.approx(0.3 + 2 * 1.0, abs=1e-9)
+
+
+ARM_AND_ROD = (  # the arm turns as TIME says and is drawn as it is at 0.5 s; the rod swings at its end
+    marker(11, 1) + body(2, 1.0, 0.1, 0.5, 0.0, 0.0, "arm", v_ic_y=1.0, w_ic_z=2.0) + marker(21, 2)
+    + joint(1, "REVOLUTE", 21, 11) + '<Motion_Joint id="1" joint_id="1" val_type="D" expr="2*TIME-1"/>'
+    + marker(22, 2, 1.0) + body(3, 1.0, 0.1, 1.0, 0.6, 0.0, "rod", v_ic_x=-1.8, v_ic_y=2.0, w_ic_z=3.0)
+    + marker(31, 3, 1.0) + joint(2, "REVOLUTE", 31, 22)
+    + '<Post_Request id="1" label="rod" type="EXPRESSION" expr1="DX(30)" expr2="DY(30)" expr3="WZ(30)"/>'
+)  # fmt: skip
+
+
+def rod(run, row: int):
+    """Place of the rod's centre and its angular velocity at the start or end of the last simulation."""
+    return run.steps[-1].result["plant.request_rod"][row]
+
+
+def test_a_design_is_that_of_its_first_start_time(coordinates, recwarn):
+    """It was closed at TIME 0, with the arm back by 1 rad, and again at 0.5 s: the rod stood elsewhere."""
+    first = simulate("Transient", start_time=0.5, end_time=0.6, num_steps=1)
+    run = run_deck(deck(ARM_AND_ROD, first, gravity=0.0), coordinates=coordinates, engine="reference")
+    assert rod(run, 0) == pytest.approx([1.0, 0.6, 3.0], abs=1e-9)
+    assert not [told for told in recwarn.list if "moved the start" in str(told.message)]
+
+
+def test_a_saved_motion_of_time_goes_on_where_its_start_time_says(coordinates):
+    """The loaded model was closed at TIME 0 first, where the arm is 0.5 rad elsewhere."""
+    model = ARM_AND_ROD.replace("2*TIME-1", "2*TIME")
+    saved = '<Save model_file="now.xml"/><Load_Model model_file="now.xml"/>'
+    cut = simulate("Transient", end_time=0.25) + saved + simulate("Transient", start_time=0.25, end_time=0.5)
+    once, twice = (
+        run_deck(deck(model, c, gravity=0.0), coordinates=coordinates, engine="reference", rtol=1e-10)
+        for c in (simulate("Transient", end_time=0.5), cut)
+    )
+    assert twice.time == once.time == 0.5
+    assert rod(twice, -1) == pytest.approx(rod(once, -1), abs=1e-8)
