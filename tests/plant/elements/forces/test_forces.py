@@ -274,6 +274,16 @@ def test_bushing(checked, scene):
     scene.check(checked, "Force_Bushing", scene.plant(force), (2, F, T, ri), (3, -F, -T, ri))
 
 
+def test_what_a_bushing_is_not_given_it_does_not_exert(checked, scene):
+    """All numbers are 0 where nothing is said, as of a field without preload, length and damping."""
+    none = tuple((name, " ".join(["0"] * 36)) for name in ("k_matrix", "c_matrix"))
+    for force in (
+        Force_Bushing(id=1, i_marker_id=I, j_marker_id=J),
+        Force_Field(id=1, i_marker_id=I, j_marker_id=J, attributes=none),
+    ):
+        scene.check(checked, "no force", scene.plant(force))
+
+
 def test_field_of_unsymmetric_matrices(checked, scene):
     """36 numbers row by row: every one of them counts in its own place."""
     rng = np.random.default_rng(7)
