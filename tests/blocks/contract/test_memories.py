@@ -22,7 +22,7 @@ from blocks.contract.memories import (
 )
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import trace
-from cosim import Diagram, Simulation
+from cosim import Diagram, Simulation, simulate
 from tests.helpers.made import Made
 
 RATE = Ticks.of("1/10")
@@ -126,6 +126,26 @@ def test_what_is_not_given_is_what_the_calls_say(declared):
     assert not any(m.private for m in declared.memories)
     assert [o.auxiliary for o in declared.outputs] == [False, False]
     assert not declared.states_logged and declared.rounding == 0.0
+
+
+def test_states_are_in_the_log_where_a_block_asks_for_it():
+    """Of that block, and of a run that chooses no signals."""
+
+    def seen(asks, **chosen):
+        def equations(b):
+            x = b.continuous("x", 1.0)
+            b.derivative(x, -x)
+            b.output("y", 2 * x)
+            if asks:
+                b.log_states()
+
+        d = Diagram("d")
+        d.add("it", Made(equations))
+        d.add("other", Made(lambda b: b.derivative(b.continuous("z", 1.0), [0.0])))
+        return set(simulate(d, 0.1, engine="reference", **chosen).signals)
+
+    assert seen(False) == {"it.y"} and seen(True) == {"it.y", "it.x"}
+    assert seen(True, signals=["it.y"]) == {"it.y"}
 
 
 def test_what_calls_leave_open_is_named_by_a_number():

@@ -323,6 +323,35 @@ def test_a_branch_that_begins_on_its_threshold_is_on_the_side_of_zero_and_follow
     assert r["it.falls"][1:, 0].tolist() == [20] * 3
 
 
+def test_a_branch_that_rests_on_its_threshold_leaves_it_to_either_side():
+    """At t = 0.5 one signal goes up from there, which changes nothing, and one goes down."""
+
+    def equations(b):
+        moves = np.where(b.instants([0.5])[0] > 0.5, 1.0, 0.0)
+        for name, way in (("up", 1.0), ("down", -1.0)):
+            x = b.continuous(name, 0.0)
+            b.derivative(x, way * moves + 0 * x)
+            b.output(f"{name}_side", b.where_event(x[0], 10.0, 20.0, name=f"{name}_branch"))
+
+    r = simulate(alone(equations), 1.0, log_at=[0.0, 0.4, 0.6, 1.0])
+    assert r["it.up_side"][:, 0].tolist() == [10] * 4
+    assert r["it.down_side"][:, 0].tolist() == [10, 10, 20, 20]
+    assert [e.name for e in r.events] == ["it.down_branch off"]
+
+
+def test_a_branch_that_only_an_accepted_memory_reads_follows_between_ticks():
+    def equations(b):
+        x = ramp(b)
+        b.output("sampled", x, sample=0.25)
+        b.output(
+            "most",
+            b.accepted("most", lambda old: np.maximum(old, b.where_event(x[0] - 0.35, 10.0, 1.0)), 0.0),
+        )
+
+    r = simulate(alone(equations), 0.45, log_at=[0.3, 0.4, 0.45])
+    assert r["it.most"][:, 0].tolist() == [1, 10, 10]
+
+
 # --- stop, log ----------------------------------------------------------------------------------------
 
 

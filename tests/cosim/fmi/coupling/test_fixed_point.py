@@ -90,6 +90,8 @@ def test_inverses_are_those_of_linear_algebra():
     turned = np.array([[0.0, 2.0, 0.0], [0.0, 0.0, -4.0], [0.5, 0.0, 0.0]])  # no pivot in its place
     assert inverted(turned) == pytest.approx(np.linalg.inv(turned))
     assert inverted(1e-20 * turned) == pytest.approx(1e20 * np.linalg.inv(turned))
+    halves = np.array([[4.0, 2.0], [2.0, 2.0]])  # elimination rounds nothing, singular values do
+    assert inverted(halves).tolist() == [[0.5, -0.5], [-0.5, 1.0]]
     singular = np.array([[1.0, 2.0], [2.0, 4.0]])
     assert inverted(singular) == pytest.approx(singular / 25.0)  # its Moore-Penrose inverse
     nearly = np.diag([1.0, 1e-13])  # a pivot above 1e-14 is one, below none
