@@ -205,7 +205,7 @@ class Diagram(DiagramWires):
         return other
 
     def outport(self, name: str, source: PortRef | Node | str) -> None:
-        """Show a signal of the inside as an output of the diagram."""
+        """Show a signal of the inside, `source`, as an output of the diagram."""
         self._show(checked_name(name, "an outport's"), source)
 
     def _show(self, name: str, source: PortRef | Node | str) -> None:
@@ -237,6 +237,8 @@ class Diagram(DiagramWires):
         units: Mapping[str, Units] | None = None,
     ) -> Node:
         """Replace a block by another one; connections to ports of the same names are kept.
+
+        parameters, units : of the new block, as in `add`
 
         Raises
         ------
@@ -307,9 +309,11 @@ class Diagram(DiagramWires):
     ) -> System:
         """The flat system of this diagram; kept until the diagram changes.
 
-        Each signal in `perturb` gets an input of the system of its own name, added to its value,
-        or, if it is in `opened` too, in its place. With `driven`, blocks that step themselves are left to a
-        co-simulation master, or, "held", those that a run leaves to it by default.
+        solve_loops : solve algebraic loops instead of refusing them?
+        perturb : signals that get an input of the system of their own name, which is added to their value
+        opened : those of them whose value the input replaces
+        driven : True leaves blocks that step themselves to a co-simulation master; "held" leaves those to it
+            that a run leaves to it by default
 
         Raises
         ------
@@ -417,6 +421,8 @@ class Diagram(DiagramWires):
 
     def check(self, solve_loops: bool = False) -> tuple[DiagramFinding, ...]:
         """What deserves a look: jumps, unit errors, unused outputs, rates that do not match.
+
+        solve_loops : are algebraic loops solved, as in a run with that setting?
 
         Returns
         -------

@@ -142,6 +142,8 @@ class Simulation:
     def advance(self, until: float, progress: Progress | bool | None = None) -> None:
         """Run to exactly `until` [s]; a tick that falls there is executed.
 
+        progress : True for a bar, or a function of the time reached [s]
+
         Raises
         ------
         SimulationError     the run stopped before; ``error.result`` holds what was computed

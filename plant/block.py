@@ -92,6 +92,9 @@ class Plant(Block):
     assembly : Assembly          how the start was found, and what was chosen where the model leaves it open
     warnings : tuple of str      what was ignored or assumed
     jumpy : tuple of str         constraints that cannot follow an input, which needs a filter first
+    coordinates, stabilisation, tunable, trust      as `read` takes them
+    audit, observe, push : bool  made by `audited`, `observed`, `pushed`
+    formulas : Formulas          the parsed expressions of the model
     held : place -> number       coordinates held while the start is assembled
     begun : KeptStages           what was written to assemble it, until the equations go on with it
     """

@@ -55,6 +55,16 @@ class Equations(SolvingEquations):
     Signals, states and memories are 1-D arrays of shape (size,); scalar parameters and ``time`` have
     shape (). Expressions passed to these calls are flattened, and their sizes are checked.
 
+    What several calls take:
+
+    sample, offset : exact seconds [s] as numbers or texts; ticks are at offset + k sample. A `Ticks` as
+        `sample` has both
+    initial : number, or (size,), before the first tick, step or past
+    name : of the memory in logs, snapshots and messages
+    labels : names of the components, in plots and tables
+
+    All raise `BlockError` where names, sizes or numbers are wrong.
+
     Parameters
     ----------
     sizes : dict            size of each input, where known
@@ -74,6 +84,7 @@ class Equations(SolvingEquations):
     ) -> Array:
         """Input port; `size=None` takes the size of what is connected. Returns (size,).
 
+        hold : sampling and extrapolation that the port asks for, as plant inputs do; default none
         unit : the unit expected of the connected signal, such as "N*m"; one per component, or for all
         unconnected : (size,) its value where it is left open on purpose; default zeros
         """
@@ -343,7 +354,7 @@ class Equations(SolvingEquations):
         return as_array(value)
 
     def instants(self, times: Any, name: str | None = None) -> Array:
-        """How many of the listed instants [s] have passed, shape (1,); a step ends on each of them."""
+        """How many of the instants `times` [s] have passed, shape (1,); a step ends on each of them."""
         if np.ma.is_masked(times):
             raise BlockError(f"instants({shown(times)}): masked entries are no times.", value=times)
         exact = instants(tuple(np.atleast_1d(np.asarray(times, dtype=object)).ravel().tolist()))
@@ -447,7 +458,7 @@ class Equations(SolvingEquations):
         offset: Rate = 0,
         name: str | None = None,
     ) -> Array:
-        """One draw per tick: "normal" (mean 0, variance 1) or "uniform" on [0, 1)."""
+        """One draw per tick, (size,); `kind`: "normal" (mean 0, variance 1) or "uniform" on [0, 1)."""
         if kind not in DISTRIBUTIONS:
             raise BlockError(f"random draw '{kind}': {near_miss(kind, DISTRIBUTIONS)}")
         ticks = self._ticks(sample, offset)
