@@ -25,23 +25,12 @@ from plant.elements import (
 )
 from plant.energy import NOTATIONS, BodyStates, EnergyLedger, ledger, output_of, states_of
 from tests.helpers.plants import deck
-
-ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
+from tests.helpers.slider import ALONG, on_rail
 
 
 def slider(*elements: Element, v: float = 0.0) -> Plant:
     """A mass of 2 kg on a rail along x at x = 0.5."""
-    model = Model.build(
-        [
-            Body_Rigid(id=1, isground=True),
-            Reference_Marker(id=10, body_id=1, **ALONG),
-            Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1, v_ic_x=v),
-            Reference_Marker(id=20, body_id=2, pos_x=0.5, **ALONG),
-            Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
-            *elements,
-        ]
-    )
-    return Plant.from_model(model).audited()
+    return Plant.from_model(on_rail(*elements, v=v)).audited()
 
 
 def account(plant: Plant, until: float = 2.0, **options) -> EnergyLedger:

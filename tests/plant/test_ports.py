@@ -8,17 +8,12 @@ from blocks.errors import BlockError, WiringError
 from cosim import Diagram, simulate
 from plant import Plant
 from plant.elements import (
-    Body_Rigid,
-    Constraint_Joint,
     Control_PlantInput,
     Control_PlantOutput,
     Force_Scalar_TwoBody,
-    Model,
-    Reference_Marker,
     Reference_Variable,
 )
-
-ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
+from tests.helpers.slider import on_rail
 
 
 def cart(*labels: str) -> Plant:
@@ -27,26 +22,21 @@ def cart(*labels: str) -> Plant:
         Control_PlantOutput(id=k, label=label, num_element=1, variable_id_list=(2,))
         for k, label in enumerate(labels, start=2)
     ]
-    model = Model.build(
-        [
-            Body_Rigid(id=1, isground=True),
-            Reference_Marker(id=10, body_id=1, **ALONG),
-            Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1),
-            Reference_Marker(id=20, body_id=2, **ALONG),
-            Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
-            Reference_Variable(id=1, label="push", type="EXPRESSION", expr="0"),
-            Reference_Variable(id=2, label="x [m]", type="EXPRESSION", expr="DX(20)"),
-            Force_Scalar_TwoBody(
-                id=1,
-                type="FORCE",
-                i_marker_id=20,
-                j_marker_id=10,
-                is_action_only=True,
-                val_expression="VARVAL(1)",
-            ),
-            Control_PlantInput(id=1, label="Push Force", num_element=1, variable_id_list=(1,)),
-            *outputs,
-        ]
+    model = on_rail(
+        Reference_Variable(id=1, label="push", type="EXPRESSION", expr="0"),
+        Reference_Variable(id=2, label="x [m]", type="EXPRESSION", expr="DX(20)"),
+        Force_Scalar_TwoBody(
+            id=1,
+            type="FORCE",
+            i_marker_id=20,
+            j_marker_id=10,
+            is_action_only=True,
+            val_expression="VARVAL(1)",
+        ),
+        Control_PlantInput(id=1, label="Push Force", num_element=1, variable_id_list=(1,)),
+        *outputs,
+        x=0.0,
+        v=None,
     )
     return Plant.from_model(model)
 

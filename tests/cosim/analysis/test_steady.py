@@ -20,8 +20,8 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from tests.helpers.slider import ALONG
 
-ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
 OMEGA, STIFFNESS = 3.0, 25.0
 
 

@@ -10,16 +10,12 @@ from blocks.errors import SimulationError
 from cosim import Diagram, simulate
 from plant import Plant
 from plant.elements import (
-    Body_Rigid,
     Constraint_General,
-    Constraint_Joint,
     Element,
-    Model,
     Motion_Joint,
-    Reference_Marker,
     Reference_Variable,
 )
-from tests.helpers.slider import ALONG, SUB
+from tests.helpers.slider import SUB, on_rail
 
 ROUTINES = """
 def MOTSUB(id, time, par, npar, order, iflag):
@@ -31,15 +27,8 @@ def VARSUB(id, time, par, npar, dflag, iflag):
 
 def failure(*elements: Element) -> str:
     """What is said of a mass on a rail along X whose run fails on the way."""
-    model = [
-        Body_Rigid(id=1, isground=True),
-        Reference_Marker(id=10, body_id=1, **ALONG),
-        Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1),
-        Reference_Marker(id=20, body_id=2, pos_x=0.5, **ALONG),
-        Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
-    ]
     d = Diagram("fails")
-    d.add("plant", Plant.from_model(Model.build([*model, *elements]), trust=True))
+    d.add("plant", Plant.from_model(on_rail(*elements, v=None), trust=True))
     with pytest.raises(SimulationError) as caught:
         simulate(d, 0.3, engine="reference")
     return str(caught.value)

@@ -26,8 +26,8 @@ from plant.elements import (
     Reference_Variable,
 )
 from plant.equations.velocity_switches import _between
+from tests.helpers.slider import ALONG
 
-ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
 BOTH = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 
 
