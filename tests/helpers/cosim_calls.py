@@ -151,6 +151,16 @@ LINEARIZED = {
     "pade": NOTHING | {"1"},
     "lift": SWITCH,
 }
+EQUILIBRIUM = {
+    "x": NO_VALUES,
+    "u": NO_VALUES,
+    "y": NO_VALUES,
+    "free": EMPTY,
+    "fixed": EMPTY,
+    "bounds": NO_VALUES,
+    "parameters": NO_VALUES,
+    "tolerance": POSITIVE,
+}
 MOVED = free_link() | {"R": np.zeros(3), "V": np.zeros(3)}
 WHEELS = {"h": NO_WHEELS, "Iw": NO_WHEELS}
 
@@ -240,31 +250,13 @@ CASES = [
         "trim",
         trim,
         {"system": Made(quiet)},
-        {
-            "x": NO_VALUES,
-            "u": NO_VALUES,
-            "y": NO_VALUES,
-            "free": EMPTY,
-            "fixed": EMPTY,
-            "bounds": NO_VALUES,
-            "parameters": NO_VALUES,
-            "tolerance": POSITIVE,
-        },
+        EQUILIBRIUM,
     ),
     Case(
         "trim_table",
         trim_table,
         {"system": Made(quiet), "over": {"push": [0.0]}},
-        {
-            "x": NO_VALUES,
-            "u": NO_VALUES,
-            "y": NO_VALUES,
-            "free": EMPTY,
-            "fixed": EMPTY,
-            "bounds": NO_VALUES,
-            "parameters": NO_VALUES,
-            "tolerance": POSITIVE,
-        },
+        EQUILIBRIUM,
     ),
     Case(
         "trim's numbers",
