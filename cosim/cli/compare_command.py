@@ -46,11 +46,12 @@ def compare(
 
 def _compare_results(first: Path, second: Path) -> None:
     """Show how far the signals of two results are apart."""
-    from cosim.result.differences import differences
+    from cosim.result.differences import differences, pairs
     from cosim.result.result import Result
 
     a, b = Result.load(first), Result.load(second)
     rows = [Row("first", f"{first}: {a!r}"), Row("second", f"{second}: {b!r}")]
+    found = pairs(a, b)
     for one in differences(a, b):
         unit = f" {one.unit}" if one.unit else ""
         if one.largest is None:
@@ -60,7 +61,7 @@ def _compare_results(first: Path, second: Path) -> None:
         else:
             text = f"apart by up to {one.largest:.6g}{unit} ({one.share:.2g} of its size) at t={one.at:.6g} s"
         rows.append(Row("signal", f"{one.name}: {text}"))
-    rows += [Row("signal", f"{name}: not in the first") for name in b if name not in a.signals]
+    rows += [Row("signal", f"{name}: not in the first") for name in b if name not in found.values()]
     print_rows(rows)
 
 

@@ -48,21 +48,24 @@ def differences(first: Signals, second: Signals) -> list[SignalDifference]:
     """Differences of all signals of the first result, component by component.
 
     At the instants of the first that the second covers; the second is taken in between as a line, or as its
-    last sample where the signal is sampled.
+    last sample where the signal is sampled. A signal that one of them knows by another name too (the outport
+    of a subsystem, which is an output of an FMU in the other) is compared by that name.
     """
     found: list[SignalDifference] = []
     inside = np.zeros(len(first.time), bool)
     if len(second.time):
         inside = (first.time >= second.time[0]) & (first.time <= second.time[-1])
     time = first.time[inside]
+    counterparts = pairs(first, second)
     for leaf in first.tree.leaves:
         if leaf.name not in first.signals:
             continue
-        if leaf.name not in second.signals or second.signals[leaf.name].shape[1] != leaf.size:
+        theirs = counterparts.get(leaf.name)
+        if theirs is None or second.signals[theirs].shape[1] != leaf.size:
             found.append(SignalDifference(leaf.name, ""))
             continue
         for k, name in enumerate(leaf.components):
-            one, other = first.signals[leaf.name][inside, k], second.signals[leaf.name][:, k]
+            one, other = first.signals[leaf.name][inside, k], second.signals[theirs][:, k]
             if leaf.rate is not None:
                 there = other[np.searchsorted(second.time, time, side="right") - 1]
             elif len(time):
@@ -70,6 +73,23 @@ def differences(first: Signals, second: Signals) -> list[SignalDifference]:
             else:
                 there = one
             found.append(_apart(name, leaf.unit(k), time, one, there))
+    return found
+
+
+def pairs(first: Signals, second: Signals) -> dict[str, str]:
+    """Signals of the first result that the second has too, and what they are called there.
+
+    The same name comes first, then another name that one of them has for the signal.
+    """
+    found = {name: name for name in first.signals if name in second.signals}
+    for alias, name in second.tree.aliases.items():
+        if alias in first.signals and name in second.signals:
+            found.setdefault(alias, name)
+    for alias, name in first.tree.aliases.items():
+        if name in first.signals:
+            theirs = alias if alias in second.signals else second.tree.aliases.get(alias, "")
+            if theirs in second.signals:
+                found.setdefault(name, theirs)
     return found
 
 

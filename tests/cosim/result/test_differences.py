@@ -61,3 +61,37 @@ def test_signals_that_are_not_finite():
 
     lost = replace(one, signals=signals, ticks_of={})
     assert [d.largest for d in differences(lost, one)] == [None]
+
+
+def wrapped(slope, inside):
+    """The ramp in a subsystem with the outport y; or a block of the subsystem's name with that output."""
+    d = Diagram("ramp")
+    if inside:
+        part = Diagram("part")
+        part.outport("y", part.add("r", Ramp(slope=slope))["y"])
+        d.add("part", part)
+    else:
+        d.add("part", Ramp(slope=slope))
+    return simulate(d, until=2.0, log_every=0.25)
+
+
+def test_the_outport_of_a_subsystem_is_compared_with_the_output_of_a_block(tmp_path):
+    whole, block = wrapped(1.0, True), wrapped(1.5, False)
+    for first, second, name in ((whole, block, "part/r.y"), (block, whole, "part.y")):
+        (one,) = differences(first, second)
+        assert (one.name, one.at, one.instants) == (name, 2.0, 9)
+        assert one.largest == pytest.approx(1.0, abs=1e-12)
+    for k, result in enumerate((whole, block)):
+        result.save(tmp_path / f"{k}.nc")
+    told = CliRunner().invoke(app, ["compare", str(tmp_path / "0.nc"), str(tmp_path / "1.nc")]).output
+    assert "apart by up to 1 " in told and "not in" not in told
+
+
+def test_outports_of_two_subsystems_whose_insides_are_called_otherwise():
+    a, b = Diagram("a"), Diagram("b")
+    for d, name, slope in ((a, "r", 1.0), (b, "other", 1.5)):
+        part = Diagram("part")
+        part.outport("y", part.add(name, Ramp(slope=slope))["y"])
+        d.add("part", part)
+    (one,) = differences(simulate(a, until=2.0), simulate(b, until=2.0))
+    assert one.name == "part/r.y" and one.largest == pytest.approx(1.0, abs=1e-12)
