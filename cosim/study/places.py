@@ -109,8 +109,15 @@ def checked(system: System, goal: Target, values: np.ndarray) -> None:
     PlantloopError     another number of them, not finite, or not 0 where a parameter is structural
     """
     if values.shape[1] != goal.size:
+        hint = (
+            f"One of them is '{goal.name}[{goal.take[0]}]'."
+            if values.shape[1] == 1 and goal.take.size
+            else None
+        )
         raise PlantloopError(
-            f"{goal.label} '{goal.name}' got {values.shape[1]} numbers, expected {goal.size}.", path=goal.name
+            f"{goal.label} '{goal.name}' got {values.shape[1]} numbers, expected {goal.size}.",
+            path=goal.name,
+            hint=hint,
         )
     if not np.isfinite(values).all():
         raise PlantloopError(f"{goal.label} '{goal.name}' got a number that is not finite.", path=goal.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from cosim.names import COMPONENT
 from cosim.system import System
 
 
@@ -15,8 +16,9 @@ def units_of(system: System, stored: Iterable[str], varied: Iterable[str]) -> di
 
 def _of_parameters(system: System, names: Iterable[str]) -> dict[str, str]:
     """Units of parameters and their components; initial values and numbers of actions have none."""
-    known = system.names("signal")  # they are signals too, with components
-    places = {name: known.find(name) for name in names}
+    known = system.names("parameter")
+    wholes = {name: one[1] if (one := COMPONENT.fullmatch(name)) else name for name in names}
+    places = {name: known.find(name) or known.find(whole) for name, whole in wholes.items()}
     slots = {n: system.parameters.get(place[0]) for n, place in places.items() if place is not None}
     return {name: slot.unit for name, slot in slots.items() if slot is not None and slot.unit}
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from blocks import Constant, Gain, Integrator, PlantloopError, Product, Sum
+from blocks import Constant, Gain, Integrator, PlantloopError, Product, StateSpace, Sum
 from cosim import Diagram, Enabled, Study, open_study
 from cosim.cli.cli import app
 from cosim.simulation import Simulation
@@ -93,6 +93,19 @@ def test_units_stand_beside_parameters_and_signals(tmp_path):
         ("one.y[0]", "m"),
         ("one.y[1]", "rad"),
     ]
+
+
+def test_a_number_of_a_matrix_with_zeros_varies(tmp_path):
+    d = Diagram("double integrator")
+    d.add("one", Constant(1.0))
+    d.add("plant", StateSpace([[0, 1], [0, 0]], [[0], [1]], [[1, 0]]), units={"B": "1/kg"})
+    d.connect("one.y -> plant.u")
+    study = Study(d, until=1.0, sweep={"plant.B[1]": [1.0, 3.0]}, metrics={"end": "final(plant.y)"})
+    done = study.run(tmp_path / "out", workers=1, executor="threads")
+    assert done.table["end"].to_numpy() == pytest.approx([0.5, 1.5], abs=1e-9)  # b t^2 / 2
+    assert open_study(tmp_path / "out").store.manifest.titled("plant.B[1]") == "plant.B[1] [1/kg]"
+    with pytest.raises(PlantloopError, match=r"got 1 numbers, expected 2\. One of them is 'plant\.B\[1\]'"):
+        Study(d, until=1.0, sweep={"plant.B": [1.0, 3.0]}, metrics={"end": "final(plant.y)"})
 
 
 @pytest.mark.slow
