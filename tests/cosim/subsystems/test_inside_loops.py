@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from blocks import (
+    Constant,
     Delay,
     DiscreteIntegrator,
     DiscreteStateSpace,
@@ -32,6 +33,7 @@ from cosim import (
     Enabled,
     For,
     ForEach,
+    FunctionCall,
     If,
     Resettable,
     Simulation,
@@ -287,6 +289,40 @@ def test_a_chart_ticks_in_every_round(engine, states, rounds):
     d.outport("y", "chart.y")
     wanted = by_hand(lambda c, u, k: c.tick(1.0), rounds, states, Chart)
     assert found(For(d, rounds, T, states=states), engine) == wanted
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_chart_calls_a_part_in_the_same_round(engine):
+    """It changes its state in every round, and calls a sum each time: y is the number of calls before."""
+    flips = StateChart(
+        inputs=["u"],
+        sends=["go"],
+        states=[State("a"), State("b")],
+        transitions=[
+            Transition("a", "b", "u > 0", action="send('go')"),
+            Transition("b", "a", "u < 0", action="send('go')"),
+        ],
+        sample=1,
+    )
+    d = Diagram("d")
+    k, node = d.inport("index"), d.add("flips", flips)
+    d.add("way", Function(lambda k: 1 - 2 * (k % 2)))
+    k >> d["way"]["k"]
+    d["way"]["y"] >> node["u"]
+    called = d.add("called", FunctionCall(DiscreteIntegrator(sample=1)))
+    node["go"] >> called["call"]
+    (d.inport("u") * 0.0 + 1.0) >> called["u"]
+    d.outport("y", called["y"])
+    assert found(For(d, 4, T), engine) == [4.0 * n + 3.0 for n in range(len(INSTANTS))]
+
+
+def test_parameters_inside_are_those_of_a_run():
+    d = Diagram("d")
+    d.add("u", Constant(1.0)) >> d.add("part", For(If(For(Gain(2.0), 2)), 3, T))["u"]
+    d.add("on", Constant(1.0)) >> d["part"]["condition"]
+    name = "part/body.then.body.inner.k"
+    assert name in d.system().parameters
+    assert simulate(d, T, parameters={name: 7.0})["part.y"][-1] == 7.0
 
 
 def test_a_chart_without_end_is_named():
