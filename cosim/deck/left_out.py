@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cosim.block_alone import ALONE
-from plant.elements import FORCES, Post_Request, Sensor_Evaluate
+from cosim.deck.full_turns import remembered
+from plant.elements import Post_Request, Sensor_Evaluate
 from plant.equations.controls import stored_name
-from plant.mechanics.turning import AXES
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage
@@ -49,16 +49,8 @@ def _angles(stage: Stage) -> Iterator[tuple[str, float]]:
     for link, q in zip(stage.plant.mechanism.links, stage.parts()[0], strict=True):
         if link.joint.turn is not None:
             yield f"{link.name}.q", float(q[link.joint.turn])
-    held, pairs = stage.system.held, set[tuple[int, int]]()
-    for formula in stage.plant.formulas.values():
-        pairs |= {(step.literals[0], step.literals[1]) for step in formula.steps if len(step.literals) >= 2}
-    for force in (f for kind in FORCES for f in stage.model.all(kind)):
-        pairs.add((getattr(force, "i_marker_id", None) or 0, getattr(force, "j_marker_id", None) or 0))
-    for turning in AXES:
-        for i, j in sorted(pairs):
-            slot = held.get(f"{ALONE}.{turning.value}({i},{j})")
-            if slot is not None:
-                yield f"{turning.value}({i},{j})", float(stage.context.h[slot.index][0])
+    for (turning, i, j), value in remembered(stage.plant, stage.system, stage.context):
+        yield f"{turning.value}({i},{j})", value
 
 
 def _stored(stage: Stage) -> Iterator[tuple[int, float]]:

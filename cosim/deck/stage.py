@@ -23,6 +23,7 @@ import numpy as np
 from blocks.contract.memories import CountedInstants, Memory
 from cosim.block_alone import ALONE, system_alone
 from cosim.deck.deck_files import DeckFiles
+from cosim.deck.full_turns import counted, go_on
 from cosim.names import Names
 from cosim.progress import Progress
 from cosim.run.context import Context
@@ -195,11 +196,13 @@ class Stage:
         moved : MovedBodies    how far bodies were moved
         """
         t, system, context, bodies = self.time, self.system, self.context, self._bodies()
-        new = carried(plant or self.plant, self.plant, *self.parts(), t)
+        angles = {} if plant is None else counted(self.plant, self.parts()[0], system, context)
+        new = carried(plant or self.plant, self.plant, *self.parts(), t, angles=angles)
         self._stand(new)
         self.context = moved_context(self.system, system, context, t)
         if plant is not None:  # other constraints repeat each other in other ways
             _renew(self.context, self.system, REPEATS)
+            go_on(self.context, self.system, system, angles)
         place(self.context, self.system, new)
         self._set_inputs()
         return moved_bodies(new, bodies, motions_of(new, new.start, new.rates))
@@ -279,9 +282,9 @@ def moved_context(
         if was is not None and held.memory.continues(was.memory):
             new.h[held.index] = context.h[was.index]
             new.next[held.index] = context.next[was.index]
-    for name, counted in system.held_of(CountedInstants).items():
+    for name, passed in system.held_of(CountedInstants).items():
         new.instants[name] = 0
-        new.h[counted.index] = 0.0
+        new.h[passed.index] = 0.0
     _unknowns(system, before, context, new)
     return new
 

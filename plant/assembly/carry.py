@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from plant.mechanics.joints import ANGLE, UNIT
 from plant.mechanics.massless import massless_links
 from plant.mechanics.mechanism import GROUND, Link, Mechanism, in_frame
 from plant.mechanics.spatial import Transform
+from plant.mechanics.turning import Turning
+from plant.mechanics.turns import turns_between
 
 if TYPE_CHECKING:
     from plant.block import Plant
@@ -37,7 +40,10 @@ TELLING = 1e-7  # of the size of the mechanism, or rad: bodies that moved less c
 FAR = 1e-3  # of the size of the mechanism, or rad: bodies that constraints move further were not held by them
 MASSLESS = 1e-12  # of the largest inertia of a body: the weight of directions without inertia
 
+NOTHING: Mapping[Any, float] = MappingProxyType({})
+
 Key = Hashable  # of a body
+Angle = tuple[Turning, int, int]  # of marker I relative to J, by their ids
 Parts = Sequence[np.ndarray]
 
 
@@ -76,7 +82,15 @@ def motions_of(plant: Plant, q: Parts, qd: Parts) -> dict[Key, PoseAndTwist]:
     }
 
 
-def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under_way: bool = True) -> Plant:
+def carried(
+    plant: Plant,
+    before: Plant,
+    q: Parts,
+    qd: Parts,
+    time: float,
+    under_way: bool = True,
+    angles: Mapping[Angle, float] = NOTHING,
+) -> Plant:
     """`plant` with a start at the state of another plant with the same bodies.
 
     Parameters
@@ -84,6 +98,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under
     before : Plant      the other plant; q, qd its coordinates and rates, (nq,) and (nv,) of each link
     time : s            what TIME is: constraints may depend on it
     under_way : bool    the bodies have moved before, so that ic_disp and ic_vel of motions are over
+    angles : angle -> rad   those whose full turns were counted: joints that are new go on from there
 
     Returns
     -------
@@ -97,6 +112,7 @@ def carried(plant: Plant, before: Plant, q: Parts, qd: Parts, time: float, under
     mechanism = plant.mechanism
     start = _coordinates(mechanism, bodies)
     start = [_nearest(link, own, before, q) for link, own in zip(mechanism.links, start, strict=True)]
+    _wind(mechanism, start, before, angles)
     closing = plant.closing()
     if closing is None or closing.closure is None:
         rates = _least_impact(_wishes(mechanism, bodies, start), mechanism.dof)
@@ -170,11 +186,7 @@ def _frame_of(X: Transform) -> Frame:
 
 def _nearest(link: Link, q: np.ndarray, before: Plant, old: Parts) -> np.ndarray:
     """The same coordinates with turns and signs of quaternions nearest to the previous ones."""
-    same = [
-        own
-        for other, own in zip(before.mechanism.links, old, strict=True)
-        if _is_same_joint(link, other) and own.shape == q.shape
-    ]
+    same = [own for other, own in zip(before.mechanism.links, old, strict=True) if _continues(link, other)]
     if not same:
         return q
     (was,) = same
@@ -187,6 +199,29 @@ def _nearest(link: Link, q: np.ndarray, before: Plant, old: Parts) -> np.ndarray
             q[k] += 2 * math.pi * round((was[k] - q[k]) / (2 * math.pi))
     close = np.abs(q - was) <= SAME * np.maximum(1.0, np.abs(was))
     return np.where(close, was, q)
+
+
+def _wind(
+    mechanism: Mechanism, start: list[np.ndarray], before: Plant, angles: Mapping[Angle, float]
+) -> None:
+    """Add full turns to coordinates of joints that there were not before, so that angles go on as counted."""
+    old, links = before.mechanism.links, mechanism.links
+    new = {k for k, link in enumerate(links) if not any(_continues(link, other) for other in old)}
+    for angle, was in angles.items() if new else ():
+        turns = turns_between(mechanism, *angle)
+        fresh = [] if turns is None else [k for k in turns.signs if k in new]
+        if turns is None or len(fresh) != 1:
+            continue
+        (k,) = fresh
+        missing = round((was - turns.at(mechanism, start)) / (2 * math.pi))
+        start[k] = start[k].copy()
+        start[k][links[k].joint.turn] += turns.signs[k] * 2 * math.pi * missing
+        new.remove(k)
+
+
+def _continues(link: Link, other: Link) -> bool:
+    """Whether the coordinates of a link are those of a link there was before."""
+    return _is_same_joint(link, other) and link.joint.nq == other.joint.nq
 
 
 def _is_same_joint(link: Link, other: Link) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -21,6 +22,11 @@ class Turns:
 
     signs: dict[int, int]
     offset: float
+
+    def at(self, mechanism: Mechanism, q: Sequence[np.ndarray]) -> float:
+        """The angle [rad] at coordinates q, (nq,) of each link."""
+        turned = [sign * float(q[k][mechanism.links[k].joint.turn]) for k, sign in self.signs.items()]
+        return self.offset + math.fsum(turned)
 
 
 def turns_between(mechanism: Mechanism, turning: Turning, i: int, j: int) -> Turns | None:

@@ -327,6 +327,28 @@ def test_turns_are_counted_over_a_switch(engine):
     assert run.result["plant.request_angle[1]"] == pytest.approx(10 * t, abs=1e-8)
 
 
+@pytest.mark.parametrize("ends", [(20, 11), (11, 20)])
+def test_turns_go_on_where_a_hinge_is_switched_off_and_on(coordinates, ends):
+    """Free of its hinge, the wheel unwound by two turns at once: its spring at 9.3 rad pulled as at -3.2 rad.
+
+    x'' = -x from 10 rad/s; with and without the hinge the spring turns the wheel about its centre.
+    """
+    i, j = ends
+    wheel = (
+        marker(11, 1) + body(2, 1.0, 1.0, 0.0, 0.0, 0.0, "wheel", w_ic_z=10.0) + joint(1, "REVOLUTE", i, j)
+        + f'<Force_SpringDamper id="1" type="ROTATIONAL" i_marker_id="{i}" j_marker_id="{j}" stiffness="1"/>'
+        + '<Post_Request id="1" label="turned" type="EXPRESSION" expr1="AZ(20,11)" expr2="SPDP(1,0,8)"/>'
+    )  # fmt: skip
+    hinge = '<Activate element_type="JOINT" element_id="1"/>'
+    simulated = [simulate("Transient", end_time=t, num_steps=1) for t in (1.2, 1.7, 2.4)]
+    commands = TIGHT + simulated[0] + off("JOINT", 1) + simulated[1] + hinge + simulated[2]
+    found = ran(wheel, commands, gravity=0.0, coordinates=coordinates).result
+    turned, torque = found["plant.request_turned"].T[:2]
+    known = 10 * np.sin(found.time)
+    assert turned == pytest.approx(known, abs=1e-7)
+    assert torque == pytest.approx(-known if i == 20 else known, abs=1e-7)
+
+
 @pytest.mark.parametrize("opaque", [False, True])
 def test_a_subroutine_in_quasi_statics_knows_the_time(opaque, tmp_path):
     """A force of 20 t on a spring of 50: each equilibrium had the force of the one before."""
