@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -263,3 +264,34 @@ def test_what_is_made_of_saved_states_goes_on_from_them():
     states = {name: repr((2, [0.25, 0.5])).encode()}
     assert Instances(system, states).save() == states
     assert Instances(system, {}).save() == {name: repr((0, [])).encode()}
+
+
+class Numbered:
+    """An instance that knows which one it is."""
+
+    def __init__(self):
+        LIFE.append("made")
+        self.number = float(LIFE.count("made"))
+
+
+@dataclass(frozen=True)
+class Twin(Block):
+    """Shows the number of its instance, in continuous equations."""
+
+    def define(self, b):
+        x = b.continuous("x", 0.0)
+        own = partial(Numbered)  # another one for each block, as a unit has it
+        b.derivative(x, b.opaque("f", lambda it, t, u: np.array([it.number]), x, 1, make=own))
+        b.output("y", x)
+
+
+@ENGINES
+def test_equal_blocks_have_an_instance_each(engine):
+    """One shape, of which the equations are made once: x' is 1 of one and 2 of the other."""
+    LIFE.clear()
+    d = Diagram("twins")
+    for name in ("a", "b"):
+        d.add(name, Twin())
+    r = simulate(d, 0.5, engine=engine, log_every=0.5)
+    assert LIFE.count("made") == 2
+    assert sorted(float(r[f"{name}.y"][-1, 0]) for name in ("a", "b")) == pytest.approx([0.5, 1.0])
