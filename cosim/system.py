@@ -27,7 +27,7 @@ import numpy as np
 from blocks.contract.callback import PythonCall, alone
 from blocks.contract.declared import ImplicitSolution
 from blocks.contract.derived import Derived
-from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, Memory
+from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, EventTime, Memory
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
 from cosim.functions import Arguments, PureFunction
@@ -407,6 +407,11 @@ class System:
         """Memories of a kind that have places in h."""
         slots = ((n, s) for n, s in self.held.items() if isinstance(s, MemorySlot))
         return {n: s for n, s in slots if isinstance(s.memory, kind)}
+
+    @property
+    def event_time_places(self) -> np.ndarray:
+        """Places in h of the times of events to come [s], at which steps end."""
+        return np.concatenate([np.zeros(0, int), *(s.index for s in self.held_of(EventTime).values())])
 
     @property
     def discrete_places(self) -> list[np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy as np
 from blocks.arguments import flag
 from blocks.contract.declaration_checks import text_of, texts_of
 from blocks.contract.declaring import Declarations
-from blocks.contract.memories import Branch, ModeMemory
+from blocks.contract.memories import Branch, EventTime, ModeMemory
 from blocks.contract.symbols import Array, as_scalar
 from blocks.errors import BlockError
 
+SAME_INSTANT = 1e-12  # relative; times closer than this are one instant
 THRESHOLD = 1e-10  # |g| up to this counts as on the threshold of a zero crossing
 
 
@@ -32,6 +33,23 @@ class EventEquations(Declarations):
         if at_ticks is None:
             return self._memory(ModeMemory, name, initial, size)
         return self._branch(name, initial, size, at_ticks)
+
+    def event_at(
+        self, name: str, initial: float, resets: Callable[[Array], Mapping[Array, Any]], label: str
+    ) -> Array:
+        """Event at a time [s] that a mode holds; resets, also its own, may move it. Returns the mode.
+
+        Steps end at that time exactly and none goes beyond it; at an instant that differs from it by rounding
+        the event is at that instant. At a start that is not before it, the event is there. The time of an
+        event that does not come is 1e30.
+
+        resets : a function of the mode that gives what takes which value, as in `when`; label : of the event
+        """
+        time = self._memory(EventTime, name, initial, None)
+        near = SAME_INSTANT / THRESHOLD * np.maximum(1.0, np.abs(time[0]))  # on the threshold up to there
+        self.when((as_scalar(self._time) - time[0]) / near, resets(time), "rising", label)
+        self._eager()
+        return time
 
     def _branch(
         self,

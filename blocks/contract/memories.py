@@ -284,13 +284,32 @@ class ExternalOutput(Refreshed, Ticked):
 
 
 @dataclass(frozen=True)
-class ModeMemory(Memory):
-    """Discrete state without ticks."""
+class EventState(Memory):
+    """Discrete state without ticks, which only events change."""
 
-    word: ClassVar[str] = "a mode"
     settable: ClassVar[bool] = True
     resettable: ClassVar[bool] = True
     carried_over: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class ModeMemory(EventState):
+    """A mode, with values of any kind."""
+
+    word: ClassVar[str] = "a mode"
+
+
+NEVER = 1e30  # s
+
+
+@dataclass(frozen=True)
+class EventTime(EventState):
+    """The time of an event to come [s]: steps end there, and none goes beyond it.
+
+    `NEVER` is that of an event that does not come.
+    """
+
+    word: ClassVar[str] = "the time of an event"
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ from blocks.contract.memories import (
     ContinuousState,
     DelayedSignal,
     DiscreteState,
+    EventState,
     Evolving,
     ExternalOutput,
     HeldState,
     LatchedOutput,
     Memory,
-    ModeMemory,
     RandomDraw,
     Repeated,
     SampledMemory,
@@ -241,7 +241,7 @@ class _Gate:
         of_parts = range(self.obeyed.restarts)
         self.fresh = fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
         for m in self.d.memories:
-            held = not self.obeyed.once and isinstance(m, (ContinuousState, ModeMemory))
+            held = not self.obeyed.once and isinstance(m, (ContinuousState, EventState))
             if not held and not isinstance(m, (DiscreteState, Repeated)) and not self._follows_steps(m):
                 continue
             start = self._start_of(m) if not self._is_time(m) else self.d.time

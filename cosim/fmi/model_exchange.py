@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.memories import NEVER
 from blocks.errors import BlockError
 from cosim.fmi.contradictions import check_counts
 from cosim.fmi.description import FMUDescription, Variable
@@ -27,8 +28,6 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
 from cosim.fmi.model_exchange_slopes import FMUSlopes, Value, slope_by_time
 from cosim.fmi.unit_clock import UnitClock
-
-NEVER = 1e30  # s; an event time that is never reached
 
 
 @dataclass(frozen=True)
@@ -194,8 +193,15 @@ class ModelExchangeUnit:
     def _put(self, t: float, x: np.ndarray) -> None:
         if self.terminated:  # values can only be read now
             return
-        self.component.set_time(t)
+        self.component.set_time(self._own_time(t))
         self.component.set_states(np.ascontiguousarray(self._effective(x)))
+
+    def _own_time(self, t: float) -> float:
+        """The time announced for the next event, or that of the newest one, if t is that by rounding."""
+        near = self.clock.near(t)
+        if abs(t - self.next) <= near:
+            return self.next
+        return self.stands_from if 0.0 < self.stands_from - t <= near else t
 
     def _effective(self, x: np.ndarray) -> np.ndarray:
         """The states; before the first event those of initialisation, unless others were given."""
@@ -327,6 +333,7 @@ class ModelExchangeUnit:
                 c.set_states(np.ascontiguousarray(now))
             self.begun = True
             return self._results(now)
+        t = self._own_time(t)
         if self.in_event:
             c.call.time = t
         else:

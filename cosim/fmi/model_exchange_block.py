@@ -165,9 +165,8 @@ def _events(
         mark = b.mode(f"indicator{k}@event", 0.0)
         b.when(z[k], {mark: 1.0 - mark}, name=indicators[k], by_value=True)
         marks.append(mark)
-    time = b.mode("time@event", 0.0)  # the next one; the first is the start
     due = b.mode("due@event", 0.0)
-    b.when(b.time - time[0], {due: 1.0 - due}, direction="rising", name="time event")
+    time = b.event_at("time@event", 0.0, lambda _: {due: 1.0 - due}, "time event")  # the first is the start
     begun, ended = b.mode("begun@event", 0.0), b.mode("ended@event", 0.0)
     now = joined([due, *marks, read])
     seen = b.mode("seen@event", np.zeros(now.size), size=now.size)

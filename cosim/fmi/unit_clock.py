@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from blocks.errors import BlockError
+
+KNOWN = 2.0**49  # digits of a number times its size, of which subtractions leave the last ones unknown
+NEAR = 1e-12  # relative; instants closer than this are one
 
 
 @dataclass(frozen=True)
@@ -19,14 +21,20 @@ class UnitClock:
         return t + self.start
 
     def run_time(self, shown: float) -> float:
-        """A time of the run [s] at which the clock shows `shown` [s] or more, later at most by rounding.
+        """The time of the run [s] at which the clock shows `shown` [s], but for rounding.
 
-        The FMU, asked there, finds that an instant which it announced has been reached.
+        Digits that the subtraction cannot know are left out, so that 123.5 s is 0.1 s behind 123.4 s.
         """
-        t = shown - self.start
-        while t + self.start < shown:
-            t = math.nextafter(t, math.inf)
-        return t
+        if not self.start:
+            return shown
+        largest, scale = max(abs(shown), abs(self.start)), 1.0
+        while 10.0 * scale * largest <= KNOWN:
+            scale *= 10.0
+        return round((shown - self.start) * scale) / scale
+
+    def near(self, t: float) -> float:
+        """By how much two instants near time t of the FMU may differ and still be one [s]."""
+        return NEAR * max(1.0, abs(t), abs(t - self.start))
 
     def check_same(self, start: float, file: str) -> None:
         """Check that a state was saved in a run with this clock.

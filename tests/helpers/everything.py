@@ -58,7 +58,7 @@ class Counter:
 
 
 def implicit(b):
-    """z + z^3 = u, a unit vector kept by an invariant, and a state that bounces."""
+    """z + z^3 = u, a unit vector kept by an invariant, a state that bounces, and a clock that rings."""
     u = b.input("u")
     z = b.algebraic("z", 0.0)
     b.residual(z + z**3 - u)
@@ -70,7 +70,9 @@ def implicit(b):
     b.derivative(v, -9.81 + 0 * v)
     bounces = b.mode("bounces", 0.0)
     b.when(h[0], [(v, -0.9 * v), (bounces, bounces + 1)], "falling", "bounce")
-    b.output("z", z + h)
+    rung = b.mode("rung", 0.0)
+    b.event_at("ring", 0.11, lambda ring: {rung: rung + 1, ring: ring + 0.17}, "ring")
+    b.output("z", z + h + 0.01 * rung)
 
 
 def everything() -> Diagram:

@@ -45,6 +45,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "rates": len(system.rates),
         "segments": len(system.schedule),
         "instants": len(arrays["instant_time"]),
+        "event_times": len(arrays["event_time_place"]),
         "lists": len(system.held_of(CountedInstants)),
         "accepted": len(system.accepted[1]),
         "invariants": system.invariants.numel(),
@@ -110,7 +111,10 @@ def _instants(system: System) -> Arrays:
     slots = system.held_of(CountedInstants)
     times, lists = system.listed_instants()
     places = _integers(int(slot.index[0]) for slot in slots.values())
-    return {"instant_time": times, "instant_list": lists.astype(places.dtype), "instant_place": places[lists]}
+    return {
+        "instant_time": times, "instant_list": lists.astype(places.dtype), "instant_place": places[lists],
+        "event_time_place": _integers(system.event_time_places),
+    }  # fmt: skip
 
 
 def _memories(system: System) -> Arrays:

@@ -14,6 +14,7 @@ from cosim.engines.pace import Pace, endless, most_steps
 from cosim.engines.reference.events import Repetition
 from cosim.engines.reference.interpreter import interpreter
 from cosim.engines.reference.log import Log
+from cosim.engines.reference.scheduler import one_instant
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
@@ -107,7 +108,7 @@ class ReferenceEngine(Engine):
         event = parts.integrator.integrate(stop, accepted, ended)
         t = self.context.t
         if event is not None:
-            if stop - t <= 1e-12 * (stop - started):
+            if stop - t <= one_instant(started, stop):
                 parts.workspace.put(stop)
             parts.events.iterate(self.context.t, self._log.events, repetition, event)
         if self.context.t < short_of or self.context.stopped:

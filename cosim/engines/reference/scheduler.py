@@ -11,13 +11,18 @@ import time
 
 import numpy as np
 
-from blocks.contract.memories import ROUNDS, CountedInstants
+from blocks.contract.memories import NEVER, ROUNDS, CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.segments import RepeatSegment, Segment, SolveSegment
 from cosim.slots import Place
+
+
+def one_instant(started: float, stop: float) -> float:
+    """How long before a stop an event is at that stop [s], in steps from `started` [s] on."""
+    return 1e-12 * (stop - started) + 2.0**-50 * abs(stop) if math.isfinite(stop) else 0.0
 
 
 class Scheduler:
@@ -36,13 +41,14 @@ class Scheduler:
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
         self._discrete = system.discrete_places
+        self._event_times = system.event_time_places
         lists = [(name, int(slot.index[0])) for name, slot in system.held_of(CountedInstants).items()]
         times, of = system.listed_instants()
         self._instants = [(t, *lists[k]) for t, k in zip(times.tolist(), of.tolist(), strict=True)]
         self._substreams = {d.name: stream(d.name) for d in system.draws}
 
     def next_stop(self) -> float:
-        """Time of the next tick or listed instant [s]; inf if there is none."""
+        """Time of the next tick, listed instant or event to come [s]; inf if there is none."""
         position = min(self._tick_positions(), default=None)
         stop = math.inf if position is None else position / self._grid
         done = sum(self.context.instants.values())
@@ -51,7 +57,13 @@ class Scheduler:
         stops = self.context.stops
         while stops and stops[0] <= self.context.t:
             stops.pop(0)
-        return min(stop, stops[0]) if stops else stop
+        stop = min(stop, stops[0]) if stops else stop
+        if len(self._event_times):
+            to_come = self.context.h[self._event_times]
+            first = to_come[(to_come > self.context.t) & (to_come < NEVER)].min(initial=math.inf)
+            if not first >= stop - one_instant(self.context.t, stop):  # else it is there
+                return float(first)
+        return stop
 
     def _tick_positions(self) -> list[int]:
         return [

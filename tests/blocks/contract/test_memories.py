@@ -12,6 +12,7 @@ from blocks.contract.memories import (
     CountedInstants,
     DelayedSignal,
     DiscreteState,
+    EventTime,
     Evolving,
     ExternalOutput,
     ModeMemory,
@@ -52,6 +53,7 @@ def all_kinds(b):
     b.external("e", Constantly, x, 1, "1/10")
     b.mode("m", 0.75)
     b.where_event(x[0] - 0.1, 1.0, 2.0, name="branch")
+    b.event_at("t", 0.5, lambda due: {due: due + 0.5}, "clock")
     b.accepted("a", x, 0.0)
     z = b.algebraic("z", 0.0)
     b.residual(z - x)
@@ -68,6 +70,7 @@ KINDS = {
     "s@sampled": SampledMemory,
     "e": ExternalOutput,
     "m": ModeMemory,
+    "t": EventTime,
     "branch": Branch,
     "a": AcceptedMemory,
     "z": AlgebraicUnknown,
@@ -101,15 +104,15 @@ def test_what_the_kinds_answer(declared):
     assert names_where(declared, lambda m: m.rate == RATE) == {"k", "s@sampled", "e", "r"}
     assert names_where(declared, lambda m: m.rate is None) == set(KINDS) - {"k", "s@sampled", "e", "r"}
     assert names_where(declared, lambda m: m.has_next) == {"k"}
-    assert names_where(declared, lambda m: m.settable) == {"x", "k", "m", "s@sampled"}
-    assert names_where(declared, lambda m: m.resettable) == {"x", "k", "m", "branch"}
-    assert names_where(declared, lambda m: m.carried_over) == {"m", "branch", "a"}
+    assert names_where(declared, lambda m: m.settable) == {"x", "k", "m", "t", "s@sampled"}
+    assert names_where(declared, lambda m: m.resettable) == {"x", "k", "m", "t", "branch"}
+    assert names_where(declared, lambda m: m.carried_over) == {"m", "t", "branch", "a"}
     assert {m.name for m in declared.memories_of(Refreshed)} == {"s@sampled", "e", "branch"}
     assert [m.name for m in declared.memories_of(Refreshed) if m.external] == ["e"]
     assert [m.at_rest for m in declared.memories_of(Refreshed)] == [None, None, 1.0]
     assert {m.reads.shape for m in declared.memories if not isinstance(m, Evolving)} <= {(0, 1), (1, 1)}
     assert next(m for m in declared.memories if m.name == "m").reads.shape == (0, 1)
-    without = {"e", "m", "r", "i"}
+    without = {"e", "m", "t", "r", "i"}
     assert {m.name for m in declared.memories_of(Evolving)} == set(KINDS) - without
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from blocks import Constant, Gain, Mux, Sine, StateFeedback, Step
+from blocks import Constant, Gain, Mux, Sine, StateFeedback, Step, UnitDelay
 from blocks.errors import PlantloopError
 from cosim import FMU, Diagram, Simulation, linearize, simulate
 from cosim.fmi.fmi_errors import FMUCallError
@@ -316,3 +316,22 @@ def test_what_fails_while_it_is_initialised_is_an_error_of_the_fmu() -> None:
     lying = build_fmu("ball", version="3.0", change=fewer)
     with pytest.raises(FMUCallError, match="has 0 event indicators, its binary 1"):
         simulate(alone(FMU(lying, kind="me")), until=0.1, engine="reference")
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("start", [0.0, 2.0, 123.4])
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_time_events_at_ticks_of_other_blocks(version: str, start: float, engine: str) -> None:
+    """Events at 0.1 k, some of which are behind the ticks at k/10 by rounding: none is lost, all come first.
+
+    The FMU takes no time before the one it announced for it, and none behind it either.
+    """
+    d = Diagram("d")
+    d.add("unit", FMU(build_fmu("calendar", version=version), kind="me", start_time=start))
+    d.add("memory", UnitDelay(sample="1/10"))
+    d.connect("unit.days", "memory.u")
+    r = simulate(d, 5.0, log_every=0.1, engine=engine)
+    first = round(start * 10)
+    assert r["unit.days"][:, 0].tolist() == list(range(first, first + 51))
+    assert r["memory.y"][1:, 0].tolist() == list(range(first, first + 50))
+    assert r["unit.x"][-1, 0] == pytest.approx(((5 + start) ** 2 - start**2) / 2, rel=1e-9)

@@ -1,8 +1,8 @@
-/* It looks at its own clock: now = t, x' = t, and a count of the instants 0.3 k after the one it begins at, each an event
-   at which `days` becomes k. It takes no instant for another that is only near. */
+/* It looks at its own clock: now = t, x' = t, and at the instants 0.1 k, each an event, `days` becomes k. It takes no
+   instant for another that is only near. */
 #include "unit.h"
 
-static double day(int64_t k) { return 0.3 * (double)k; }
+static double day(int64_t k) { return 0.1 * (double)k; }
 
 void model_calculate(Unit *u)
 {

@@ -276,6 +276,7 @@ fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time)
 {
     ALLOW(CONTINUOUS | EVENT, "fmi2SetTime");
     if (time < u->entered && !broken(u, "before the last event", "fmi2SetTime")) return fmi2Error;
+    if (time > u->next_event && !broken(u, "after the event that was announced", "fmi2SetTime")) return fmi2Error;
     u->time = time;
     return fmi2OK;
 }

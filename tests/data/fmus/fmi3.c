@@ -379,6 +379,7 @@ fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
 {
     ALLOW(CONTINUOUS, "fmi3SetTime");
     if (time < u->entered && !broken(u, "before the last event", "fmi3SetTime")) return fmi3Error;
+    if (time > u->next_event && !broken(u, "after the event that was announced", "fmi3SetTime")) return fmi3Error;
     u->time = time;
     return fmi3OK;
 }

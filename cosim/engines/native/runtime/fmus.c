@@ -13,6 +13,7 @@
 enum { ROUNDS = 100 };
 
 static const double NEVER = 1e30; /* the time of an event that does not come */
+static const double NEAR = 1e-12; /* relative; instants closer than this are one */
 
 typedef int (*set_time)(void *c, double t);
 typedef int (*set_vector)(void *c, const double *x, size_t n);
@@ -30,19 +31,31 @@ typedef int (*update_2)(void *c, event_info *info);
 
 static int went_wrong(int status) { return status > 1; }
 
-/* The FMU at the time, states and inputs of a row; nothing is set that it has already. */
-static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row)
+/* By how much instants near a time of the FMU may differ and still be one, of its clock and of the run. */
+static double near_by(const pl_fmu *u, double t) { return NEAR * fmax(1.0, fmax(fabs(t), fabs(t - u->clock))); }
+
+/* Its time at one of the run: that announced for the next event, or of the newest one, if it is that by rounding. */
+static double own_time(const pl_fmu *u, double t)
+{
+    const double shown = t + u->clock, near = near_by(u, shown), early = u->stands_from - shown;
+
+    if (fabs(shown - u->next) <= near) return u->next;
+    return early > 0.0 && early <= near ? u->stands_from : shown;
+}
+
+/* The FMU at a time of its own, and the states and inputs of a row; nothing is set that it has already. */
+static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row, double t)
 {
     const double *x = row + 1;
-    const int same = row[0] == u->t && !memcmp(x, u->x, sizeof(double) * (size_t)u->nx);
+    const int same = t == u->t && !memcmp(x, u->x, sizeof(double) * (size_t)u->nx);
 
     if (!u->ready || memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
     if (!same) {
         u->t = NAN;
-        if (went_wrong(((set_time)u->set_time)(u->component, row[0] + u->clock))) return 1;
+        if (went_wrong(((set_time)u->set_time)(u->component, t))) return 1;
         if (u->nx && went_wrong(((set_vector)u->set_states)(u->component, x, (size_t)u->nx))) return 1;
         memcpy(u->x, x, sizeof(double) * (size_t)u->nx);
-        u->t = row[0];
+        u->t = t;
     }
     if (!call->n_inputs) return 0;
     if (same && u->set_by == call && !memcmp(x + u->nx, call->inputs_set, sizeof(double) * (size_t)call->width)) return 0;
@@ -82,13 +95,14 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
         memcpy(out, call->event + call->results, sizeof(double) * (size_t)(u->nx + 2));
         return 0;
     }
-    if (stand(u, call, row)) return 1;
+    const double t = own_time(u, row[0]);
+    if (stand(u, call, row, t)) return 1;
     u->t = NAN, u->set_by = 0;
     if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
     u->in_event = 1;
-    u->stands_from = row[0] + u->clock;
+    u->stands_from = t;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
-    while (!terminate && (again || next <= row[0] + u->clock)) {
+    while (!terminate && (again || next <= t)) {
         if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
     }
     if (!terminate && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
@@ -105,7 +119,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
 
 static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
 {
-    if (stand(u, call, row)) return 1;
+    if (stand(u, call, row, own_time(u, row[0]))) return 1;
     if (u->version == 2) {
         int event = 0, terminate = 0;
         if (went_wrong(((completed_2)u->completed)(u->component, 0, &event, &terminate))) return 1;
@@ -128,14 +142,15 @@ int pl_ask_fmu(const void *self, double *row)
     const pl_fmu_call *call = self;
     pl_fmu *u = call->fmu;
     double *out = row + call->results;
+    const double t = own_time(u, row[0]);
 
     switch (call->what) {
     case PL_FMU_DERIVATIVES:
-        return stand(u, call, row) || went_wrong(((get_vector)u->derivatives)(u->component, out, (size_t)u->nx));
+        return stand(u, call, row, t) || went_wrong(((get_vector)u->derivatives)(u->component, out, (size_t)u->nx));
     case PL_FMU_INDICATORS:
-        return stand(u, call, row) || went_wrong(((get_vector)u->indicators)(u->component, out, (size_t)u->nz));
+        return stand(u, call, row, t) || went_wrong(((get_vector)u->indicators)(u->component, out, (size_t)u->nz));
     case PL_FMU_OUTPUTS:
-        if (stand(u, call, row)) return 1;
+        if (stand(u, call, row, t)) return 1;
         return pl_read_values(u->component, u->version, call->outputs, call->n_outputs, out);
     case PL_FMU_EVENT: return event(u, call, row, out);
     case PL_FMU_COMPLETED: return u->terminated ? 1 : completed(u, call, row, out);

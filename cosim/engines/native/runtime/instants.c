@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double NEVER = 1e30; /* s; the time of an event that does not come */
+
 /* The quotient of integers too long for a double, rounded once: 56 or more bits of it, the last of which says
    whether anything is left, are rounded by the conversion. position >= 0, grid > 0. */
 static double long_quotient(int64_t position, int64_t grid)
@@ -40,7 +42,11 @@ static double tick_time(const pl_run *r, int rate)
     return c->origin + pl_seconds(s->first[rate] + c->ticks[rate] * s->period[rate], s->grid);
 }
 
-int pl_has_stops(const pl_run *r) { return r->system->n_rates || r->system->n_instants || r->context->n_stops; }
+int pl_has_stops(const pl_run *r)
+{
+    const pl_system *s = r->system;
+    return s->n_rates || s->n_instants || s->n_event_times || r->context->n_stops;
+}
 
 int64_t pl_instants_passed(const pl_run *r)
 {
@@ -49,17 +55,7 @@ int64_t pl_instants_passed(const pl_run *r)
     return done;
 }
 
-double pl_next_stop(const pl_run *r)
-{
-    double stop = pl_next_listed(r);
-    for (int i = 0; i < r->system->n_rates; i++) {
-        const double t = tick_time(r, i);
-        if (t < stop) stop = t;
-    }
-    return stop;
-}
-
-double pl_next_listed(const pl_run *r)
+static double listed(const pl_run *r)
 {
     double stop = INFINITY;
     const int64_t done = pl_instants_passed(r);
@@ -69,6 +65,34 @@ double pl_next_listed(const pl_run *r)
         if (r->context->stops[i] > r->context->t && r->context->stops[i] < stop) stop = r->context->stops[i];
     return stop;
 }
+
+double pl_one_instant(double begin, double stop)
+{
+    return isfinite(stop) ? 1e-12 * (stop - begin) + 0x1p-50 * fabs(stop) : 0.0;
+}
+
+/* The event to come, where that is before a stop, else the stop: it is there. */
+static double next_event_or(const pl_run *r, double stop)
+{
+    double first = INFINITY;
+    for (int i = 0; i < r->system->n_event_times; i++) {
+        const double t = r->context->h[r->system->event_time_place[i]];
+        if (t > r->context->t && t < first && t < NEVER) first = t;
+    }
+    return first < stop - pl_one_instant(r->context->t, stop) ? first : stop;
+}
+
+double pl_next_stop(const pl_run *r)
+{
+    double stop = listed(r);
+    for (int i = 0; i < r->system->n_rates; i++) {
+        const double t = tick_time(r, i);
+        if (t < stop) stop = t;
+    }
+    return next_event_or(r, stop);
+}
+
+double pl_next_listed(const pl_run *r) { return next_event_or(r, listed(r)); }
 
 /* Steps 1 and 2 of an instant. */
 void pl_count_ticks(pl_run *r, double t)

@@ -21,9 +21,11 @@ PL_INLINE void pl_count_tick(pl_run *r, int i, double t)
     c->h[s->count_place[i]] = (double)c->ticks[i];
     for (int j = s->since_start[i]; j < s->since_start[i + 1]; j++) c->h[s->since[j]] += 1;
 }
-/* Time of the next listed instant or jump out of a delay, or infinity: what stops a run beside its rates. */
+/* Time of the next listed instant, event to come or jump out of a delay, or infinity: what stops a run beside its rates. */
 double pl_next_listed(const pl_run *r);
-/* Has it ticks, listed instants, or jumps that come out of a delay? */
+/* How long before a stop an event is at that stop, in steps from `begin` on. */
+double pl_one_instant(double begin, double stop);
+/* Has it ticks, listed instants, events to come, or jumps that come out of a delay? */
 int pl_has_stops(const pl_run *r);
 /* How many listed instants have passed. */
 int64_t pl_instants_passed(const pl_run *r);

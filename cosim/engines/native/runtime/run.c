@@ -29,7 +29,7 @@ static void arrive(pl_run *r)
     pl_set_state(r, r->t1, r->model->nx ? r->x0 : c->x);
     r->horizon = INFINITY;
     if (r->located < 0) return;
-    if (r->stop - r->t1 <= 1e-12 * (r->stop - r->begin)) c->t = r->stop;
+    if (r->stop - r->t1 <= pl_one_instant(r->begin, r->stop)) c->t = r->stop;
     r->stop = c->t;
     pl_begin_events(r, r->located);
 }

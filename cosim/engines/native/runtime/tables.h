@@ -10,7 +10,7 @@ enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again;
+    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again, n_event_times;
     int32_t n_bodies;                                  /* whose states turn, see turning.py */
     int32_t n_controlled;                              /* the first states, whose errors choose the steps */
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
@@ -25,6 +25,7 @@ typedef struct {
     const int32_t *segment_size;                       /* numbers its function returns */
     const double *instant_time;                        /* (n_instants,) s, in order */
     const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
+    const int32_t *event_time_place;                   /* (n_event_times,) places in h of times of events to come */
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
     const int32_t *bodies;                             /* (n_bodies, 14) places in x of their states, -1 for none; block */

@@ -1,0 +1,103 @@
+"""Events at times that modes hold: steps end there, also where other instants differ by rounding only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks import Equations, UnitDelay
+from blocks.contract.block import Block
+from cosim import Diagram, Simulation, simulate
+
+ENGINES = ("reference", "native")
+PERIOD = 0.1  # as a double it is above 1/10, so that 3 * PERIOD is behind the tick at 3/10 by rounding
+
+
+@dataclass(frozen=True)
+class Stairs(Block):
+    """n counts the events at n periods, up to `most`; x' = n."""
+
+    most: int = 10**6
+    period: float = PERIOD
+
+    def define(self, b: Equations) -> None:
+        """Define both."""
+        n = b.mode("n", 0.0)
+        x = b.continuous("x", 0.0)
+        b.derivative(x, n)
+        after = np.where(n[0] + 1.0 < self.most, self.period * (n[0] + 2.0), 1e30)
+        b.event_at("due", self.period, lambda due: {n: n + 1.0, due: after}, "stair")
+        b.output("x", x)
+        b.output("n", n)
+
+
+def area(t: float) -> float:
+    """x at t: the integral of floor(t / 0.1)."""
+    n = math.floor(t / 0.1 + 1e-9)
+    return 0.1 * n * (n - 1) / 2 + n * (t - 0.1 * n)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"solver": "rk4", "step": 1.0}, {"solver": "euler", "step": 0.03}, {"solver": "rodas4"}],
+    ids=lambda how: how.get("solver", "dopri5"),
+)
+def test_steps_end_there(engine: str, how: dict[str, Any]) -> None:
+    """A line between events is exact with any method; a step over an event would not be."""
+    r = simulate(Stairs(), 3.07, log_every=0.07, engine=engine, **how)
+    assert r["plant.x"][:, 0] == pytest.approx([area(t) for t in r.time], abs=1e-12)
+    assert [e.time for e in r.events] == [PERIOD * k for k in range(1, 31)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("period", [0.1, 0.3, 0.7], ids=["behind", "before", "both"])
+def test_ticks_that_differ_by_rounding(period: float, engine: str) -> None:
+    """At a tick the event comes first, once, also where its time is before or behind the tick by rounding."""
+    d = Diagram("d")
+    d.add("stairs", Stairs(period=period))
+    d.add("memory", UnitDelay(sample=period))
+    d.connect("stairs.n", "memory.u")
+    r = simulate(d, 200 * period, log_every=period, engine=engine)
+    assert r["stairs.n"][:, 0].tolist() == list(range(201))
+    assert r["memory.y"][:, 0].tolist() == [0, *range(200)]
+    assert len(r.events) == 200
+    assert r["stairs.x"][-1, 0] == pytest.approx(period * 200 * 199 / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_that_does_not_come(engine: str) -> None:
+    with Simulation(Stairs(most=2), engine=engine) as sim:
+        assert sim.step() == PERIOD
+        assert sim.next_stop == 2 * PERIOD
+        sim.advance(1.0)
+        assert sim.value("n") == 2.0 and sim.next_stop == math.inf
+        assert sim.step() == pytest.approx(1.001)  # no stop: a step of the solver
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_in_a_subsystem_from_a_snapshot(engine: str, tmp_path: Path) -> None:
+    inner = Diagram("inner")
+    inner.add("stairs", Stairs())
+    d = Diagram("d")
+    d.add("part", inner)
+    with Simulation(d, engine=engine) as sim:
+        sim.advance(0.73)
+        sim.save(tmp_path / "there.npz")
+    for other in ENGINES:
+        with Simulation(d, engine=other) as sim:
+            sim.load(tmp_path / "there.npz")
+            sim.advance(1.25)
+            assert sim.value("part/stairs.x")[0] == pytest.approx(area(1.25), abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_start_that_is_not_before_it(engine: str) -> None:
+    """The event is at the start, once: the next one is at 0.1 n behind."""
+    r = simulate(Stairs(), 0.25, initial={"due": -0.5}, log_every=0.05, engine=engine)
+    assert r["plant.n"][:, 0].tolist() == [1, 1, 1, 1, 2, 2]
