@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from cosim.study.formulas import Formula, names
 from cosim.study.study_schema import ActionTable, RequirementTable
 from cosim.study.verdicts import ENDS, VERDICT, Ending
 from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.compile.wiring import Wiring
 
 
 def with_actions(
@@ -136,7 +139,7 @@ class _Making:
         if found is None:
             if (known := self.system.names("field").find(parameter)) is not None:
                 raise structural_error(self.system, known[0])
-            raise self.system.names("parameter").unknown(parameter)
+            raise self._of_other_kind(parameter) or self.system.names("parameter").unknown(parameter)
         slot = self.system.parameters[found[0]]
         array = np.asarray(value, dtype=float)
         if array.size != math.prod(slot.shape):
@@ -154,13 +157,43 @@ class _Making:
         path, _, port = key.rpartition(".")
         known = inputs_of(self.diagram)
         if (path, port) not in known:
-            raise PlantloopError(
+            raise self._of_other_kind(key, known) or PlantloopError(
                 f"'{self.system.name}' has no input '{key}'; {near_miss(key, ['.'.join(p) for p in known])}",
                 path=key,
             )
         self.blocks[name] = block
         for into in known[path, port]:
             self.entries.setdefault(into, []).append((name, "y"))
+
+    def _of_other_kind(
+        self, name: str, inputs: Mapping[Port, tuple[Port, ...]] | None = None
+    ) -> PlantloopError | None:
+        """The error about the name of a signal where an action takes none of its kind; None for other names.
+
+        inputs : of blocks, where the action takes those; otherwise it takes parameters
+        """
+        path, _, port = name.rpartition(".")
+        known = inputs_of(self.diagram) if inputs is None else inputs
+        if inputs is None and (path, port) in known:
+            text = f"no parameter '{name}': that is an input of a block."
+            hint = f"Write switch = {{ '{name}' = ... }} to replace its signal, or pulse to add to it."
+        elif (found := self.system.names("signal").find(name)) is not None:
+            own = [".".join(one) for one in known if one[0] == path]
+            meant = [f"'{one}'" for one in dict.fromkeys([*own[:1], *self._readers(found[0])[:1]])]
+            cure = f"did you mean {' or '.join(meant)}?" if meant else ""
+            text = f"no {'parameter' if inputs is None else 'input'} '{name}': that is a signal."
+            hint = f"For pulse and switch at an input, {cure} " if cure else ""
+            hint += f"To hold it for all its readers, write fault = 'stuck', signal = '{name}', value = ..."
+        else:
+            return None
+        return PlantloopError(f"'{self.system.name}' has {text}", path=name, value=name, hint=hint)
+
+    def _readers(self, signal: str) -> list[str]:
+        """Inputs that the output of a block drives."""
+        path, _, port = signal.partition(".")
+        return [
+            ".".join(into) for into, source in _wiring(self.diagram).drivers.items() if source == (path, port)
+        ]
 
     def _fault(self, name: str, action: ActionTable, beginning: Beginning) -> None:
         signal = str(action.signal)
@@ -206,10 +239,7 @@ class _Making:
 
 def inputs_of(diagram: Diagram) -> Mapping[Port, tuple[Port, ...]]:
     """The inputs of blocks, and of subsystems together with the inputs inside that they drive."""
-    from blocks.contract.trace import TraceCache
-    from cosim.compile.wiring import expand
-
-    wiring = expand(diagram.netlist(), TraceCache())
+    wiring = _wiring(diagram)
     ports = ((path, i.name) for path, probe in wiring.probes.items() for i in probe.declared.inputs)
     found = {port: (port,) for port in ports}
     return found | {port: behind for port, behind in wiring.borders.items() if behind[0] in found}
@@ -217,8 +247,13 @@ def inputs_of(diagram: Diagram) -> Mapping[Port, tuple[Port, ...]]:
 
 def outputs_of(diagram: Diagram) -> set[Port]:
     """The outputs of blocks."""
+    probes = _wiring(diagram).probes
+    return {(path, o.name) for path, probe in probes.items() for o in probe.declared.outputs}
+
+
+def _wiring(diagram: Diagram) -> Wiring:
+    """All blocks of a diagram and their wires."""
     from blocks.contract.trace import TraceCache
     from cosim.compile.wiring import expand
 
-    wiring = expand(diagram.netlist(), TraceCache())
-    return {(path, o.name) for path, probe in wiring.probes.items() for o in probe.declared.outputs}
+    return expand(diagram.netlist(), TraceCache())

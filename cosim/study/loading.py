@@ -363,15 +363,20 @@ def _merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any
 
 
 def find_key(table: Any, name: str) -> tuple[str | int, ...] | None:
-    """Keys that lead to a name inside a table."""
+    """Keys that lead to a name inside a table: a key of that name, else a text that contains it."""
+    exact = _key_of(table, name, in_texts=False)
+    return exact if exact is not None else _key_of(table, name, in_texts=True)
+
+
+def _key_of(table: Any, name: str, in_texts: bool) -> tuple[str | int, ...] | None:
     items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
     for key, value in items:
-        if key == name or (isinstance(value, str) and name in value):
+        if key == name or (in_texts and isinstance(value, str) and name in value):
             return (key,)
         if isinstance(key, str) and name.startswith(f"{key}.") and isinstance(value, dict):
-            inside = find_key(value, name[len(key) + 1 :])
+            inside = _key_of(value, name[len(key) + 1 :], in_texts)
             if inside is not None:
                 return (key, *inside)
-        if (found := find_key(value, name)) is not None:
+        if (found := _key_of(value, name, in_texts)) is not None:
             return (key, *found)
     return None

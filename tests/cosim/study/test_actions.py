@@ -198,6 +198,15 @@ def test_when_a_requirement_ends_a_run(quiet, more, end):
         ({"at": 1.0, "set": {"k.kk": 1.0}}, "no parameter 'k.kk'; did you mean 'k.k'"),
         ({"at": 1.0, "set": {"k.k": [1.0, 2.0]}}, "got 2 numbers"),
         ({"at": 1.0, "pulse": {"k.v": 1.0}, "lasts": 1.0}, "no input 'k.v'; did you mean 'k.u'"),
+        (
+            {"at": 1.0, "set": {"k.u": 1.0}},
+            "no parameter 'k.u': that is an input of a block. Write switch = {",
+        ),
+        ({"at": 1.0, "ramp": {"lag.y": 1.0}, "over": 1.0}, "no parameter 'lag.y': that is a signal."),
+        (
+            {"at": 1.0, "pulse": {"k.y": 1.0}, "lasts": 1.0},
+            "no input 'k.y': that is a signal. For pulse and switch at an input, did you mean 'k.u' or 'la",
+        ),
         ({"at": 1.0, "fault": "bias", "signal": "lag.z", "value": 1.0}, "no signal 'lag.z'"),
         ({"at": 1.0, "fault": "bias", "signal": "lag.y"}, "needs 'value'"),
         ({"when": "lag.z > 1", "set": {"k.k": 1.0}}, "no signal 'lag.z'"),

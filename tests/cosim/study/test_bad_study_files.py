@@ -24,6 +24,7 @@ BAD = {
     "variant of an unknown table": ('[[variants]]\nname = "a"\nblock.step.time = 0.7', ["variant 'a'", "[variants[0]] block:", "did you mean 'blocks'"]),
     "variant that leaves an input open": ('[[variants]]\nname = "a"\n[[variants]]\nname = "b"\nwiring.connect = []', ["variant 'b' on line", "is not connected"]),
     "condition that is a number": ('[[actions]]\nwhen = "lag.y"\nset = { "k.k" = 2 }', ["[actions[0]] when", "this is a number", "^"]),
+    "setting a signal that its condition names": ('[[actions]]\nwhen = "lag.y > 1"\nset = { "lag.y" = 0.5 }', ["[actions[0]] set", "no parameter 'lag.y': that is a signal", "fault = 'stuck'"]),
     "action on a start value": ('[[actions]]\nat = 1\nset = { "lag.x" = 0.5 }', ["[actions[0]] set", "no parameter 'lag.x'"]),
     "fault of a component that is not there": ('[[actions]]\nat = 1\nfault = "bias"\nvalue = 1\nsignal = "lag.y[3]"', ["[actions[0]] signal", "no component 3"]),
     "metric of an input": ('[[actions]]\nat = 1\nlasts = 1\npulse = { "k.u" = 1 }\n[metrics]\na = "max(k.u)"', ["[metrics] a", "'k.u' is an input, expected a signal. Write 'sum.y'"]),
