@@ -188,6 +188,11 @@ class System:
     def _find_shown(self) -> dict[str, str]:
         return {**self.borders, **self.outports}
 
+    def driver(self, name: str) -> str | None:
+        """The output that drives an input of a block, both given by name; None for what is no such input."""
+        wires = getattr(self.drawn, "connections", ())
+        return next((".".join(source) for source, target in wires if ".".join(target) == name), None)
+
     def locate(self, name: str) -> tuple[str, int | None]:
         """The signal a name means and the number of its component, None where all are meant.
 

@@ -53,7 +53,7 @@ class StateChart(Block):
 
     Guards and actions are text, ``"T > 21 and after(5)"``, ``"power = 1000; count += 1"``, or functions of
     what the chart knows, ``lambda c: c.T > 21``: they are traced. ``after(s)`` holds s seconds after the
-    source state was entered.
+    source state was entered, and ``time`` is the time of the run [s].
 
     Use::
 

@@ -65,7 +65,10 @@ class ChartValues:
         if name.startswith("_"):
             raise AttributeError(name)
         if name not in self._values:
-            raise BlockError(f"the chart has no '{name}'; {near_miss(name, self._values)}", port=name)
+            hint = "The time of the run is 'time'." if name in ("t", "clock") else None
+            raise BlockError(
+                f"the chart has no '{name}'; {near_miss(name, self._values)}", port=name, hint=hint
+            )
         return self._values[name]
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -194,7 +194,14 @@ def margins_of(
 
 def _one_component(flat: System, at: str) -> tuple[str, int]:
     """The signal that `at` names, and which of its components."""
-    whole, component = flat.locate(text(at, "at"))
+    if flat.names("signal").find(text(at, "at")) is None and (driver := flat.driver(at)) is not None:
+        raise PlantloopError(
+            f"'{at}' is an input, and a loop is cut at an output.",
+            path=at,
+            value=at,
+            hint=f"Write at='{driver}', which drives it.",
+        )
+    whole, component = flat.locate(at)
     size = flat.signal(whole).size
     if component is None and size != 1:
         raise PlantloopError(

@@ -65,7 +65,7 @@ def scalar(system: System, name: str) -> ca.SX:
     try:
         found = system.signal(name)
     except PlantloopError as error:
-        driver = _driver(system, name)
+        driver = system.driver(name)
         raise FormulaError(
             f"'{name}' is an input, expected a signal." if driver else str(error),
             path=name,
@@ -78,12 +78,6 @@ def scalar(system: System, name: str) -> ca.SX:
             hint=f"Write '{name}[0]'.",
         )
     return found.expression
-
-
-def _driver(system: System, name: str) -> str | None:
-    """The output that drives an input of a block, both given by name."""
-    wires = getattr(system.drawn, "connections", ())
-    return next((".".join(source) for source, target in wires if ".".join(target) == name), None)
 
 
 def expression_of(system: System, formula: Formula) -> ca.SX:

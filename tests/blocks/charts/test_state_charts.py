@@ -294,6 +294,14 @@ def test_mistakes_are_named():
         Diagram("d").add("c", StateChart(states=a, transitions=[Transition("a", "c")])).diagram.system()
     with pytest.raises(BlockError, match="two states 'a'"):
         StateChart(states=[State("a"), State("a")])
+    for guard, action in (("t > 1", "T2 = 1"), ("T > 1", "Tu = t")):
+        chart = StateChart(inputs=["T"], outputs={"Tu": 0.0, "T2": 0.0}, states=a,
+                           transitions=[Transition("a", "b", guard, action=action)])  # fmt: skip
+        with pytest.raises(PlantloopError, match="the chart has no 't'; .* The time of the run is 'time'"):
+            d = Diagram("d")
+            d.add("c", chart)
+            d.ground("c.T")
+            d.system()
     with pytest.raises(PlantloopError, match="the chart has no 'Tt'; did you mean 'T'"):
         d = Diagram("d")
         d.add("c", StateChart(inputs=["T"], states=a, transitions=[Transition("a", "b", "Tt > 1")]))

@@ -141,6 +141,10 @@ def test_what_has_no_loop_says_so():
         margins(sampled(), at="p.y")
     with pytest.raises(PlantloopError, match=r"c\.v"):
         margins(sampled(), at="c.v")
+    with pytest.raises(PlantloopError, match=r"'i\.u' is an input, and .* Write at='g\.y', which drives it"):
+        margins(d, at="i.u")
+    with pytest.raises(PlantloopError, match=r"no signal 'g\.u'"):  # nothing drives it
+        margins(d, at="g.u")
 
 
 # --- several rates ------------------------------------------------------------------------------------------
