@@ -50,13 +50,6 @@ class Copy:
         by_operation = dict(zip(dict.fromkeys(k for k, _ in self.key[-1]), self.results, strict=True))
         return [(by_operation[k], array) for k, array in self.key[-1]]
 
-    @property
-    def numbers(self) -> list[float]:
-        """The constants of the operations, in the order of the columns of their table."""
-        return [
-            float.fromhex(v) for _, *operands in self.key[:-1] for kind, v in operands if kind == CONSTANT
-        ]
-
 
 @dataclass(frozen=True)
 class Group:
@@ -73,7 +66,21 @@ class Group:
     @property
     def numbered(self) -> bool:
         """Are its constants in a table?"""
-        return any(kind == NUMBER for _, *operands in self.key[:-1] for kind, _ in operands)
+        return self.number_columns > 0
+
+    @property
+    def number_columns(self) -> int:
+        """Columns of the table of its constants."""
+        return sum(kind == NUMBER for _, *operands in self.key[:-1] for kind, _ in operands)
+
+    def numbers(self, c: Copy) -> list[float]:
+        """The constants of a copy that are in the table, in the order of its columns."""
+        return [
+            float.fromhex(number)
+            for (_, *own), (_, *general) in zip(c.key[:-1], self.key[:-1], strict=True)
+            for (_, number), (kind, _) in zip(own, general, strict=True)
+            if kind == NUMBER
+        ]
 
 
 Part = list[Operation] | Group

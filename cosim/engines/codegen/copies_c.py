@@ -6,7 +6,7 @@ written into the loop. Other copies have tables of places, and share one C funct
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from cosim.engines.codegen.operations_c import computed, declarations, number
@@ -34,8 +34,8 @@ def shape_name(shape: Shape) -> str:
 def copies_of(p: Shared) -> Iterator[str]:
     """The body of a piece that is copies."""
     for n, copies in enumerate(p.copies):
-        yield from _numbers(copies, n)
         steps = _steps(copies)
+        yield from _numbers(copies.numbers if steps is None else zip(*copies.numbers, strict=True), n)
         yield _call(copies, n) if steps is None else _loop(copies, n, steps)
 
 
@@ -79,9 +79,10 @@ def _steps(copies: Copies) -> list[tuple[int, int]] | None:
     return steps if even else None
 
 
-def _numbers(copies: Copies, n: int) -> Iterator[str]:
-    if copies.numbers:
-        numbers = ",\n        ".join(", ".join(map(number, row)) for row in copies.numbers)
+def _numbers(rows: Iterable[Sequence[float]], n: int) -> Iterator[str]:
+    """A table of numbers, row by row."""
+    numbers = ",\n        ".join(", ".join(map(number, row)) for row in rows)
+    if numbers:
         yield f"    static const double d{n}[] = {{\n        {numbers},\n    }};"
 
 
@@ -104,9 +105,9 @@ def _loop(copies: Copies, n: int, steps: list[tuple[int, int]]) -> str:
             return str(first)
         return f"{first} + i" if step == 1 else f"{first} + {step} * i"
 
-    width = copies.shape.number_columns
-    body, arrays = _body(copies.shape, place, lambda column: f"d{n}[{column} + {width} * i]")
-    inside = f"    for (int i = 0; i < {len(copies.places)}; i++) {{\n{body}\n    }}\n"
+    rows = len(copies.places)
+    body, arrays = _body(copies.shape, place, lambda column: f"d{n}[{column * rows} + i]")
+    inside = f"    for (int i = 0; i < {rows}; i++) {{\n{body}\n    }}\n"
     return f"    {{\n{declarations(arrays)}{inside}    }}"
 
 

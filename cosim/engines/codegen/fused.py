@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import count, pairwise
 from typing import Any
 
-from cosim.engines.codegen.copies import CONSTANT, OWN, RUN, Copy, Group, Part
+from cosim.engines.codegen.copies import CONSTANT, NUMBER, OWN, RUN, Copy, Group, Key, Part
 from cosim.engines.codegen.copies_c import SHORT
 from cosim.engines.codegen.plan import OUT
 
@@ -34,7 +34,7 @@ def fused(
     """
     parts = _Runs(place).of(parts)
     work = _Work(parts, outputs, place)
-    groups = [k for k, part in enumerate(parts) if isinstance(part, Group) and not part.numbered]
+    groups = [k for k, part in enumerate(parts) if isinstance(part, Group)]
     for k in (*groups, *groups):  # once more: what has become longer may belong to others
         work.fuse(k)
     return work.ordered()
@@ -80,7 +80,7 @@ class _Work:
             earlier = self._parts[j]
             if not isinstance(earlier, Group) or len(earlier.copies) != len(group.copies):
                 continue
-            if len(earlier.key) + len(group.key) - 2 > SHORT or earlier.numbered:
+            if len(earlier.key) + len(group.key) - 2 > SHORT:
                 continue
             order = _order(self._owners[j], group)
             if order is None or self._behind(j, k) or self._between(j, k):
@@ -157,14 +157,21 @@ class _Work:
             for i, column in enumerate(columns)
         ]
 
+        numbers = first.number_columns
+
         def operand(kind: str, value: Any) -> tuple[Any, ...]:
             if kind == OWN:
                 return OWN, value + n
             if kind == CONSTANT:
                 return kind, value
+            if kind == NUMBER:
+                return kind, value + numbers
             return (kind, places[value][1]) if places[value][0] != OWN else places[value]
 
-        operations = [(name, *[operand(*v) for v in operands]) for name, *operands in last.key[:-1]]
+        def joined(a: Key, b: Key) -> Key:
+            behind = [(name, *[operand(*v) for v in operands]) for name, *operands in b[:-1]]
+            return (*a[:-1], *behind, tuple(kept))
+
         kept = [*first.key[-1], *[(op + n, array) for op, array in last.key[-1]]]
         results = [[*a.results, *b.results] for a, b in zip(first.copies, last.copies, strict=True)]
         own = list(dict.fromkeys(op for op, _ in kept))
@@ -175,13 +182,14 @@ class _Work:
         }
         kept = [(op, array) for op, array in kept if array == OUT or op in stays]
         still = {op for op, _ in kept}
-        key = (*first.key[:-1], *operations, tuple(kept))
+        key = joined(first.key, last.key)
+        numbered = first.numbered or last.numbered
         copies = [
             Copy(
                 [*a.operations, *b.operations],
                 (*a.reads, *[b.reads[i] for i in fresh]),
                 tuple(v for op, v in zip(own, values, strict=True) if op in still),
-                key,
+                joined(a.key, b.key) if numbered else key,
             )
             for a, b, values in zip(first.copies, last.copies, results, strict=True)
         ]
@@ -249,7 +257,7 @@ class _Runs:
         return self._made.get(v) or self._place(v)
 
     def _kinds(self, group: Group) -> list[Group]:
-        if group.numbered or self.even(group, 0.0):
+        if self.even(group, 0.0):
             return [group]
         size = len(group.copies)
         for n in range(2, min(TURNS, size // RUN) + 1):

@@ -29,7 +29,7 @@ from cosim.engines.codegen.plan import (
     WrittenNumber,
 )
 
-SMALL = 15_000  # operations of a graph in which nothing is shared; code that stays in the cache is faster
+SMALL = 3000  # operations of a graph in which nothing is shared; so little code stays in the cache
 PIECE = 300  # operations per piece
 PREPARE = "prepare"
 ROWS = 128  # copies per piece
@@ -421,7 +421,7 @@ class _Planner:
             rows = [(self._row(k, c, piece), c) for c in group.copies]
             for run in [rows] if self.once else copies.even_runs(rows):
                 places = [place for place, _ in run]
-                numbers = [c.numbers for _, c in run] if group.numbered else []
+                numbers = [group.numbers(c) for _, c in run] if group.numbered else []
                 piece.copies.append(plan.Copies(shapes[group.key], places, numbers))
         return piece
 

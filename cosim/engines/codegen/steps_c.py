@@ -23,9 +23,16 @@ def step(method: Tableau, nx: int, derivative: str = "derivative") -> str:
         written = (line.replace("NX + e]", f"NX + {e}]").replace("[e]", f"[{e}]") for e in range(nx))
         return "".join(f"        {text}\n" for text in written)
 
+    loops: list[str] = []
+
     def moved(target: str, weights: tuple[float, ...]) -> str:
         terms = [f"(h * {number(w)}) * k[{j} * NX + e]" for j, w in enumerate(weights) if w != 0.0]
-        return every(f"{target}[e] = {here}[e] + ({' + '.join(terms)});")
+        line = f"{target}[e] = {here}[e] + ({' + '.join(terms)});"
+        if few:
+            return every(line)
+        name = f"{method.name}_{target}_{len(loops)}"
+        loops.append(_loop(name, target, line))
+        return f"        {name}(h, x, k, {target});\n"
 
     stages = ""
     for i in range(1 if method.adaptive else 0, method.stages):
@@ -37,14 +44,24 @@ def step(method: Tableau, nx: int, derivative: str = "derivative") -> str:
     room = "    double *restrict trial = a->v + NV;\n"
     if few:
         room = f"    double y[NX + 1], trial[NX + 1];\n{every('y[e] = x[e];')}"
+    ends = moved("x1", method.b)
     return (
+        f"{''.join(loops)}"
         f"static int64_t step_{method.name}(const pl_args *a, const pl_equal_steps *w, double *restrict x,\n"
         "    double *restrict k, double *restrict x1)\n{\n"
         "    const double h = w->h;\n    double t = w->t;\n    int64_t done = 0;\n    pl_args s = *a;\n"
-        f"{room}    for (;;) {{\n{stages}{moved('x1', method.b)}{_finite(nx)}"
+        f"{room}    for (;;) {{\n{stages}{ends}{_finite(nx)}"
         "        if (!finite || ++done == w->count) break;\n"
         f"        t = w->begin + (double)(w->first + done) * h;\n{every(f'{here}[e] = x1[e];')}    }}\n"
         f"{every('x[e] = y[e];') if few else ''}    return done;\n}}\n\n"
+    )
+
+
+def _loop(name: str, target: str, line: str) -> str:
+    """A sum for all states, several at once."""
+    return (
+        f"PL_WIDE static void {name}(double h, const double *restrict x, const double *restrict k,\n"
+        f"    double *restrict {target})\n{{\n    for (int e = 0; e < NX; e++) {line}\n}}\n\n"
     )
 
 

@@ -52,6 +52,23 @@ def test_results_that_the_next_part_reads_stay_in_registers():
     assert [array for _, array in shape.stores] == ["out"] * 3 and run.plan.doubles == 0
 
 
+def test_parts_with_numbers_of_their_own_share_a_loop():
+    """No two copies have the same numbers: those of all parts are columns of one table."""
+
+    def rows(x, h, p):
+        first = [ca.sin(x[i]) * (2.5 + i) - (0.1 + i) for i in range(N)]
+        second = [first[i] * h[i] for i in range(N)]
+        return [*first, *second, *(second[i] / (7.5 + 2 * i) for i in range(N))]
+
+    found, run = shapes(rows)
+    assert [len(s) for s in found] == [1] and run.plan.doubles == 0
+    (shape,) = found[0].values()
+    assert len(shape.operations) == 5 and shape.number_columns == 3
+    (piece,) = (q for q in run.plan.functions["f"].pieces if isinstance(q, Shared))
+    numbers = [row for c in piece.copies for row in c.numbers]
+    assert sorted(numbers) == sorted([2.5 + i, 0.1 + i, 7.5 + 2 * i] for i in range(N))
+
+
 def test_what_others_read_is_kept():
     """Neighbours read the first part of each other, so it goes through scratch, and the sum stays apart."""
 
