@@ -64,7 +64,7 @@ CASES = [
         {"inner": Gain(1.0), "sample": 0.5},
         {
             "count": NOTHING | {"0", "1", "200"},
-            "sample": POSITIVE,
+            "sample": NOTHING | POSITIVE,
             "offset": TIMES,
         },
     ),
@@ -106,7 +106,7 @@ CASES = [
         "While",
         While,
         {"inner": Gain(1.0), "sample": 0.5},
-        {"sample": POSITIVE, "offset": TIMES, "limit": frozenset({"1", "200"})},
+        {"sample": NOTHING | POSITIVE, "offset": TIMES, "limit": frozenset({"1", "200"})},
     ),
 ]
 

@@ -354,7 +354,7 @@ CASES = [
         "Plant.from_model",
         Plant.from_model,
         {"model": Made(lambda: pendulum().model)},
-        {"trust": SWITCH, "tunable": EMPTY, "hold": frozenset({"{}"})},
+        {"trust": SWITCH, "tunable": EMPTY, "hold": frozenset({"{}"}), "time": TIMES | {"-1"}},
     ),
     Case("read_model", read_model, {"path": PENDULUM}, {}),
     Case(
