@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from blocks import State, StateChart, Transition
 
@@ -89,3 +89,65 @@ def test_guards_stand_on_their_arrows(count):
         offsets = [(1 - s) ** 2 * a + 2 * s * (1 - s) * b + s**2 * c - at for a, b, c in curves]
         nearest = min(np.hypot(*offset.T).min() for offset in offsets)
         assert nearest < 8.0  # points of the page, of a picture of 500
+
+
+LONG = "count = count + 1; level = 0.3 * level + 0.7 * count; power = 1000 * level; hot = 20 * power"
+
+
+def drawn_boxes(figure):
+    """Of states by name, and of all texts, each as (x, y, width, height) in points of the page."""
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    frames = [p for p in axes.patches if isinstance(p, FancyBboxPatch)]
+    names = [t for t in axes.texts if t.get_text() in NESTED]
+    texts = [t for t in axes.texts if t.get_text()]
+    boxes = [(t.get_text(), t.get_window_extent().bounds) for t in texts]
+    assert len(frames) == len(names) == len(NESTED)
+    ends = [axes.transData.transform(f.get_path().get_extents().get_points()) for f in frames]
+    places = {name: (*low, *(high - low)) for name, (low, high) in zip(NESTED, ends, strict=True)}
+    return places, boxes
+
+
+NESTED = ["off", "on", "on.dim", "on.full", "on.full.fan", "on.full.fan.slow", "on.full.light", "broken"]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_frames_hold_their_states_and_no_text_covers_another(turn):
+    """They stood beside each other on one circle, and long actions ran over them."""
+    fan = State("fan", states=[State("slow", entry=LONG)])
+    inner = [State("dim"), State("full", parallel=True, states=[fan, State("light")])]
+    states = [State("off", exit=LONG), State("on", states=inner, history="deep"), State("broken")]
+    ways = [
+        ("off", "on"),
+        ("on", "off"),
+        ("dim", "full"),
+        ("slow", "on"),
+        ("broken", "broken"),
+        ("on", "dim"),
+    ]
+    data = dict.fromkeys(("count", "level", "power", "hot"), 0.0)
+    chart = StateChart(
+        inputs=["u"],
+        data=data,
+        states=states,
+        transitions=[Transition(a, b, f"u > {k}", action=LONG) for k, (a, b) in enumerate(ways)][::turn],
+    )
+    figure = chart.draw()
+    places, texts = drawn_boxes(figure)
+    for a, b in itertools.permutations(NESTED, 2):
+        if a.startswith(b + "."):
+            assert inside(places[a], places[b], 5.0), (a, b)
+        elif not b.startswith(a + "."):
+            assert apart(places[a], places[b]), (a, b)
+    for (a, box), (b, other) in itertools.combinations(texts, 2):
+        assert apart(box, other), (a, b)
+    for text, box in texts:
+        assert box[2] < 250.0, text  # wrapped
+        assert inside(box, (0, 0, *figure.bbox.size)), text
+        if text in NESTED:
+            assert inside(box, places[text]), text
+    dashed = [n for n, p in zip(NESTED, figure.axes[0].patches, strict=False) if p.get_linestyle() == "--"]
+    assert dashed == ["on.full.fan", "on.full.light"]  # active together
+    shown = [" ".join(text.split()) for text, _ in texts]
+    assert sum(LONG in text for text in shown) == len(ways) + 2
+    assert max(figure.get_size_inches()) < 25.0
