@@ -124,4 +124,6 @@ def explained(error: Exception) -> tuple[str, str]:
         return "a signal was used where Python needs a whole number, as in range(u) or table[u]", INDEX
     if isinstance(error, (ValueError, TypeError)) and text:
         return text, ""
+    if isinstance(error, NameError):
+        return text, "Define or import it in that file, before the diagram is used, or correct its spelling."
     return f"{type(error).__name__}: {text}" if text else type(error).__name__, ""

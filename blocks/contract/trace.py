@@ -252,20 +252,15 @@ def trace(block: Block, sizes: dict[str, int], guess: int | None = None) -> Trac
         try:
             copy.define(equations)
             return Traced(equations.declared(), equations.guessed, equations.lenient)
-        except _DEFINE_ERRORS as error:
+        except Warning:  # one that the caller made an error
+            raise
+        except Exception as error:  # of NumPy, CasADi and Python, and whatever a user's function raises
             if equations.guessed:
                 why = error if isinstance(error, PlantloopError) else _definition_error(block, error)
                 return Traced(equations.ports_so_far(), guessed=True, partial=True, why=str(why))
             if isinstance(error, PlantloopError):
                 raise
             raise _definition_error(block, error) from error
-
-
-# What NumPy, CasADi and Python raise for equations that cannot be traced.
-_DEFINE_ERRORS = (
-    ArithmeticError, AttributeError, LookupError, NotImplementedError, PlantloopError, RuntimeError,
-    TypeError, ValueError,
-)  # fmt: skip
 
 
 def _definition_error(block: Block, error: Exception) -> BlockError:

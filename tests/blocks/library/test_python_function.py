@@ -1,10 +1,14 @@
 """Function is traced, PythonFunction is called."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from blocks import BlockError, Function, PythonFunction
+from blocks import BlockError, Constant, Function, PythonFunction, WiringError
 from blocks.contract.trace import trace
+from cosim import Diagram
+from tests.helpers.runs import build
 from tests.helpers.solo import Solo
 
 
@@ -91,3 +95,71 @@ def test_a_function_that_does_not_take_time_and_inputs(function):
 @pytest.mark.parametrize("function", [lambda t, u: u, lambda *a: a[1], lambda t, u, v=2.0: v * u, np.maximum])
 def test_functions_that_do(function):
     PythonFunction(function, sample=0.1)
+
+
+class Beyond(Exception):
+    """A user's own."""
+
+
+def unknown_name(v):
+    return undefined_factor * v  # noqa: F821  # the mistake
+
+
+def own_error(v):
+    raise Beyond("no such gear")
+
+
+def import_error(v):
+    import nowhere_to_be_found
+
+    return v * nowhere_to_be_found.G
+
+
+def assertion(v):
+    assert v is None
+    return v
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize(
+    ("function", "says", "line"),
+    [
+        (unknown_name, "name 'undefined_factor' is not defined", "return undefined_factor * v"),
+        (own_error, "Beyond: no such gear", 'raise Beyond("no such gear")'),
+        (import_error, "No module named 'nowhere_to_be_found'", "import nowhere_to_be_found"),
+        (assertion, "AssertionError", "assert v is None"),
+    ],
+)
+def test_whatever_a_function_raises_names_the_block_and_the_line(function, says, line, nested):
+    """A NameError came as it is, without the block."""
+    d = Diagram("loop")
+    d.add("c", Constant([1.0, 2.0, 3.0]))
+    d.add("drag", Function(function))
+    d.connect("c.y -> drag.v")
+    outer = Diagram("outer")
+    outer.add("car", d)
+    with pytest.raises(WiringError) as caught:
+        (outer if nested else d).system()
+    text = str(caught.value)
+    assert text.startswith(f"block '{'car/' * nested}drag': the equations of Function cannot be traced: ")
+    assert says in text
+    assert "test_python_function.py:" in text
+    assert line in text
+
+
+def test_a_name_that_is_not_defined_has_its_own_cure_and_is_said_when_wires_ask_for_ports():
+    d = Diagram("loop")
+    with pytest.raises(WiringError, match=r"drag.*'undefined_factor' is not defined.*Define or import it"):
+        d.add("c", Constant(1.0)) >> d.add("drag", Function(unknown_name))
+
+
+def test_a_warning_that_was_made_an_error_stays_one():
+    def old(v):
+        warnings.warn("an old way", DeprecationWarning, stacklevel=2)
+        return v
+
+    d = build("c.y>f.v", c=Constant(1.0), f=Function(old))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(DeprecationWarning, match="an old way"):
+            d.system()
