@@ -47,6 +47,7 @@ class _Sizes:
         self.traced: dict[str, Traced] = {}
         self.problems: list[str] = []
         self.failed: set[str] = set()  # blocks with a problem: their sizes mean nothing
+        self.unsure: set[str] = set()  # these, and blocks that inherit sizes from them, as far as tried
         self.readers: dict[Port, list[str]] = defaultdict(list)
         self.connected: dict[str, list[str]] = defaultdict(list)  # inputs of a block, grounded ones too
         for (path, name), source in wiring.drivers.items():
@@ -83,12 +84,18 @@ class _Sizes:
             self.waiting.pop(path)
 
     def run(self, path: str, sizes: dict[str, int]) -> None:
+        guesses = self.guesses(sizes, path)
+        if guesses:
+            self.unsure.add(path)
         try:
             traced = self.cache.get(self.wiring.blocks[path], sizes)
         except PlantloopError as error:
             traced = self.probe[path]
             self.failed.add(path)
-            if error.port is None or error.port in self.connected[path] or not traced.partial:
+            self.unsure.add(path)
+            if guesses and self.depends_on_sizes(path, sizes, guesses, str(error)):
+                pass  # what is wrong is wrong before it
+            elif error.port is None or error.port in self.connected[path] or not traced.partial:
                 shown = ", ".join(f"'{name}' has {n}" for name, n in sizes.items())
                 self.problems.append(f"block '{path}': {error}{f' (its input {shown})' if shown else ''}")
             else:
@@ -98,6 +105,20 @@ class _Sizes:
         self.traced[path] = traced
         for output in traced.declared.outputs:
             self.know((path, output.name), output.size)
+
+    def guesses(self, sizes: dict[str, int], path: str) -> list[str]:
+        """Inputs whose sizes come from blocks with a problem."""
+        sources = {name: self.wiring.drivers[path, name] for name in sizes}
+        return [name for name, source in sources.items() if source is not None and source[0] in self.unsure]
+
+    def depends_on_sizes(self, path: str, sizes: dict[str, int], guesses: list[str], problem: str) -> bool:
+        """Would the block say something else, or nothing, if these inputs had one component more?"""
+        wider = {name: size + (name in guesses) for name, size in sizes.items()}
+        try:
+            self.cache.get(self.wiring.blocks[path], wider)
+        except PlantloopError as error:
+            return str(error) != problem
+        return True
 
     def check_names(self, path: str, inputs: list[str]) -> None:
         """Of a block whose ports follow from its sizes: connections to inputs that exist, none left open."""

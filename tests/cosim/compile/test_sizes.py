@@ -233,3 +233,39 @@ def test_blocks_that_know_one_input_are_taken_before_others_of_their_loop():
     found = sizes(build(wires, **blocks, c=Constant(THREE)))
     for k in range(3):
         assert (found[f"m{k}.out"], found[f"g{k}.y"], found[f"t{k}.y"]) == (4, 4, 1)
+
+
+def broken(u):
+    return u[7]
+
+
+def split(kind):
+    """A block of the given kind whose function fails, and what reads parts of its output."""
+    d = Diagram("loop")
+    c, f = d.add("c", Constant(1.0)), d.add("f", Function(kind))
+    d.connect(c["y"], f["u"])
+    f["y"][1] >> d.add("first", Gain(2.0))
+    f["y"][2:4] >> d.add("m", Gain(np.eye(2)))
+    late = d.add("late", Function(lambda v: v[5] + v[6]))
+    d.connect(f["y"], late["v"])
+    return d
+
+
+def test_one_function_that_fails_is_one_problem_though_others_read_its_components():
+    (text,) = problems(split(broken))
+    assert text.startswith("block 'f': ")
+    assert "beyond" not in text
+
+
+def test_what_is_wrong_behind_it_at_any_size_is_said_too():
+    d = split(broken)
+    d.add("own", Function(lambda v: v * {}))
+    d.connect("m.y", "own.v")
+    d.add("beside", Function(lambda w: w[1]))
+    d.connect("c.y", "beside.w")
+    assert sorted(text.split("'")[1] for text in problems(d)) == ["beside", "f", "own"]
+
+
+@pytest.mark.parametrize("kind", [lambda u: u, lambda u: np.append(u, u)])
+def test_a_component_beyond_what_a_working_function_gives_is_said(kind):
+    assert any("is beyond the" in text for text in problems(split(kind)))
