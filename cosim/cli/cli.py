@@ -15,6 +15,7 @@ import typer
 from blocks.errors import PlantloopError
 from cosim.cli import failures, model_info, run_command, study_commands
 from cosim.cli.compare_command import compare
+from cosim.cli.run_changes import RunChanges
 from cosim.cli.shared import Trust
 from cosim.cli.shared import checked_path as _checked_path
 from cosim.cli.shared import errors_as_messages as _errors_as_messages
@@ -81,13 +82,24 @@ def run(
     check_step: Annotated[
         bool, typer.Option("--check-step", help="Run again with every step halved, and compare.")
     ] = False,
+    until: Annotated[
+        float | None, typer.Option(help="End of the run [s].", show_default="the file's")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter or start value; several times."),
+    ] = None,
 ) -> None:
     """Run a scenario, a deck's commands, a case of a study, an FMU or an SSP package; write the result."""
     with _errors_as_messages():
         path = _checked_path(file, "run", (".toml", ".xml", ".fmu", ".ssp"))
+        changes = RunChanges.of(until, settings or [])
         if path.suffix.lower() in (".fmu", ".ssp"):
-            run_command.run_package_file(path, out, engine, trust)
+            run_command.run_package_file(path, out, engine, trust, changes)
             return
+        if changes and (path.suffix.lower() == ".xml" or case is not None or replay or pace is not None):
+            what = f"'{path}' is a deck" if path.suffix.lower() == ".xml" else "here is --case or --pace"
+            raise PlantloopError(f"--until and --set belong to scenarios, FMUs and packages; {what}.")
         if path.suffix.lower() == ".xml":
             for value, name in ((case, "--case"), (replay or None, "--replay"), (pace, "--pace")):
                 if value is not None:
@@ -106,7 +118,7 @@ def run(
             if code := studies.run_one(path, trust, one):
                 raise typer.Exit(code)
             return
-        run_command.run_scenario(path, out, engine, plot, trust, check_step)
+        run_command.run_scenario(path, out, engine, plot, trust, check_step, changes)
 
 
 # --- cosim info -----------------------------------------------------------------------------------------

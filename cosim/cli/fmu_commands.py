@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +95,16 @@ def span_of(path: Path) -> ExperimentSpan:
     return ExperimentSpan.of(e.start, e.stop)
 
 
-def run(path: Path, engine: str | None, progress: Callable[[float], None] | None = None) -> Result:
-    """Run an FMU by itself over its default experiment, inputs at their start values.
+def run(
+    path: Path,
+    engine: str | None,
+    progress: Callable[[float], None] | None = None,
+    span: ExperimentSpan | None = None,
+    start: Mapping[str, Any] | None = None,
+) -> Result:
+    """Run an FMU by itself over its default experiment, or another span, inputs at their start values.
+
+    start : start values by name, as in `FMU`
 
     Time counts from the start of the experiment.
 
@@ -107,10 +115,10 @@ def run(path: Path, engine: str | None, progress: Callable[[float], None] | None
     """
     from cosim.simulation import simulate
 
-    span = span_of(path)
+    span = span or span_of(path)
     sample = None if _has_step(path) else (span.length or DEFAULT_END) / 500
     stop = span.start + span.length if span.length else None
-    fmu = FMU(path, sample=sample, start_time=span.start, stop_time=stop)
+    fmu = FMU(path, sample=sample, start_time=span.start, stop_time=stop, start=start or None)
     every = fmu.description.experiment.step
     return simulate(fmu, until=span.length, engine=engine or "auto", progress=progress, log_every=every)
 

@@ -16,6 +16,7 @@ from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_r
 from cosim.progress import progress_bar
 
 if TYPE_CHECKING:
+    from cosim.cli.run_changes import RunChanges
     from cosim.result.result import Result
     from cosim.scenario import Scenario
     from cosim.scenario.comparison import Differences
@@ -25,13 +26,23 @@ INTERRUPTED = 130  # exit code after Ctrl-C, as in shells
 
 
 def run_scenario(
-    path: Path, out: Path | None, engine: str | None, plot: bool, trust: bool, check_step: bool
+    path: Path,
+    out: Path | None,
+    engine: str | None,
+    plot: bool,
+    trust: bool,
+    check_step: bool,
+    changes: RunChanges,
 ) -> None:
-    """Run a scenario; a run that fails or is cancelled leaves the results it has."""
-    from cosim.scenario import load_scenario
-    from cosim.scenario.report import check_files
+    """Run a scenario; a run that fails or is cancelled leaves the results it has.
 
-    loaded = load_scenario(path, trust)
+    One with changes leaves no files for `cosim replay`, which takes the scenario as it is.
+    """
+    from cosim.scenario.loader import scenario_from
+    from cosim.scenario.report import check_files
+    from cosim.scenario.source import read_source
+
+    loaded = scenario_from(changes.scenario(read_source(path)), trust)
     folder = output_folder(out, loaded.name, trust)
     check_files(loaded, folder)
     print_heading(loaded.name, loaded.tables.scenario.description)
@@ -44,7 +55,8 @@ def run_scenario(
             raise
         print_error(str(error))
         _write_partial_result(loaded, error.result, folder, plot)
-        failures.keep(loaded, system, error, folder, engine)
+        if not changes:
+            failures.keep(loaded, system, error, folder, engine)
         raise typer.Exit(1) from None
     if not result.complete:
         print_error(result.message)
@@ -57,18 +69,20 @@ def run_scenario(
         show_differences(halved_steps(loaded, result, engine))
 
 
-def run_package_file(path: Path, out: Path | None, engine: str | None, trust: bool) -> None:
-    """Run an FMU or an SSP package by itself over its default experiment."""
+def run_package_file(
+    path: Path, out: Path | None, engine: str | None, trust: bool, changes: RunChanges
+) -> None:
+    """Run an FMU or an SSP package by itself over its default experiment, or to another end."""
     from cosim.cli import fmu_commands, ssp_commands
     from cosim.cli.package_runs import run_package
 
     folder = output_folder(out, path.stem, trust)
     if path.suffix.lower() == ".ssp":
-        span = ssp_commands.span_of(path)
-        run_package(path, folder, span, lambda: ssp_commands.run(path, engine, trust))
+        span = changes.span(ssp_commands.span_of(path))
+        run_package(path, folder, span, lambda: ssp_commands.run(path, engine, trust, span, changes.values))
     else:
-        span = fmu_commands.span_of(path)
-        run_package(path, folder, span, lambda: fmu_commands.run(path, engine))
+        span = changes.span(fmu_commands.span_of(path))
+        run_package(path, folder, span, lambda: fmu_commands.run(path, engine, None, span, changes.values))
 
 
 def run_deck_file(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from blocks.errors import PlantloopError
 from cosim.cli.package_runs import ExperimentSpan
@@ -83,8 +83,16 @@ def span_of(path: Path) -> ExperimentSpan:
     return ExperimentSpan.of(e.start, e.stop)
 
 
-def run(path: Path, engine: str | None, trust: bool) -> Result:
-    """Run a package over its default experiment, its own inputs at their start values.
+def run(
+    path: Path,
+    engine: str | None,
+    trust: bool,
+    span: ExperimentSpan | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Result:
+    """Run a package over its default experiment, or another span, its own inputs at their start values.
+
+    parameters : values by name, as in `simulate`
 
     Time counts from the start of the experiment.
 
@@ -103,5 +111,6 @@ def run(path: Path, engine: str | None, trust: bool) -> Result:
             path=str(path),
             hint="If you trust it, allow that with --trust.",
         )
-    span = span_of(path)
-    return simulate(import_ssp(path, start_time=span.start), span.length, engine=engine or "auto")
+    span = span or span_of(path)
+    d = import_ssp(path, start_time=span.start)
+    return simulate(d, span.length, engine=engine or "auto", parameters=parameters)

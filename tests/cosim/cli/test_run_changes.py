@@ -1,0 +1,111 @@
+"""`cosim run --until --set`: another end and other values, of scenarios, FMUs and packages."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cosim import Diagram
+from cosim.cli.cli import app
+from cosim.fmi.fmu import FMU
+from cosim.fmi.ssp.ssd_writer import export_ssp
+from cosim.result.result import Result
+from tests.helpers.fmus import build_fmu
+
+DECAY = """
+[blocks.x]
+type = "Integrator"
+initial = 2.0
+
+[blocks.k]
+type = "Gain"
+k = -1.0
+
+[wiring]
+connect = ["x.y -> k.u", "k.y -> x.u"]
+
+[run]
+until = 1.0
+"""
+
+
+def ask(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["run", *words])
+    return done.exit_code, " ".join(done.output.split())
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    (tmp_path / "decay.toml").write_text(DECAY)
+    return str(tmp_path / "decay.toml")
+
+
+@pytest.mark.parametrize("table", ["", '[parameters]\n"k.k" = -3.0\n'])
+def test_a_scenario_runs_to_another_end_with_other_numbers(scenario: str, tmp_path: Path, table: str) -> None:
+    """x = 2 exp(-t/2) up to 3 s; the file stays as it is."""
+    Path(scenario).write_text(DECAY + table)
+    code, text = ask(
+        scenario, "--out", str(tmp_path), "--until", "3", "--set", "k.k = -0.5",
+        "--engine", "reference",
+    )  # fmt: skip
+    assert code == 0, text
+    r = Result.load(next(tmp_path.glob("*.nc")))
+    assert r.time[-1] == 3.0
+    assert r["x.y"][-1, 0] == pytest.approx(2.0 * math.exp(-1.5), rel=1e-6)
+    assert Path(scenario).read_text() == DECAY + table
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--set", "k.kk=1"], r"parameters.*'k\.kk'; did you mean 'k\.k'"),
+        (["--set", "k.k"], r"--set is 'k\.k', expected NAME=VALUE"),
+        (["--set", "k.k="], "expected NAME=VALUE"),
+        (["--set", "k.k=1", "--set", "k.k=2"], r"'k\.k' two values"),
+        (["--set", "k.k=[[1, 2]"], "parameters.*expected a number"),
+        (["--until", "-1"], "--until is -1"),
+        (["--until", "nan"], "--until is nan"),
+        (["--until", "2", "--case", "1"], "--until and --set belong to scenarios"),
+    ],
+)
+def test_what_is_refused(scenario: str, words: list[str], says: str) -> None:
+    code, text = ask(scenario, *words)
+    assert code == 1
+    assert re.search(says, text), text
+
+
+def test_a_deck_says_its_end_itself(tmp_path: Path) -> None:
+    (tmp_path / "m.xml").write_text("<Model/>")
+    code, text = ask(str(tmp_path / "m.xml"), "--until", "2")
+    assert code == 1 and "is a deck" in text
+
+
+def test_an_fmu_takes_start_values_and_an_end_on_its_own_clock(tmp_path: Path) -> None:
+    """x = 3 exp(-2 (t - 2)) from 2 to 2.2 s."""
+    later = lambda text: re.sub('startTime="0" stopTime="[^"]*"', 'startTime="2" stopTime="9"', text)
+    path = str(build_fmu("dahlquist", change=later))
+    code, text = ask(path, "--out", str(tmp_path), "--until", "2.2", "--set", "x=3", "--set", "k=2.0")
+    assert code == 0 and "from 2 to 2.2 s" in text, text
+    r = Result.load(tmp_path / "result.nc")
+    assert r["plant.x"][-1, 0] == pytest.approx(3.0 * math.exp(-0.4), rel=1e-3)
+    code, text = ask(path, "--until", "1")
+    assert code == 1 and "begins at t=2 s" in text
+    code, text = ask(path, "--set", "kk=1")
+    assert code == 1 and "kk" in text and "'k'" in text
+
+
+def test_a_package_takes_parameters_of_its_components(tmp_path: Path) -> None:
+    d = Diagram("pack")
+    d.add("decay", FMU(build_fmu("dahlquist"), sample=0.001))
+    export_ssp(d, tmp_path / "pack.ssp")
+    code, text = ask(
+        str(tmp_path / "pack.ssp"), "--trust", "--out", str(tmp_path), "--until", "0.5", "--set", "decay.k=2"
+    )
+    assert code == 0, text
+    r = Result.load(tmp_path / "result.nc")
+    assert r.time[-1] == 0.5
+    assert r["decay.x"][-1, 0] == pytest.approx(math.exp(-1.0), rel=1e-2)
