@@ -40,6 +40,7 @@ from cosim.system import System
 
 SETTLED = 16.0  # time constants of the slowest pole before it is measured: exp(-16) = 1e-7
 PER_PERIOD = 48  # values taken per period of the fastest sine
+NEAR = 0.01  # of a frequency asked for is one that is measured in a sampled diagram, if it can be
 METHODS = ("linear", "sine", "multisine")
 NAME = "excitation"
 
@@ -119,7 +120,8 @@ def frequency_response(
     method : "linear"        from the linear model at the operating point
              "sine"          simulated with one sine after the other;  "multisine": with all of them at once
     amplitude : float        of each sine, in units of the input
-    periods : float          of the slowest sine that are measured, 1 or more
+    periods : float          of the slowest sine that are measured, 1 or more; in a sampled diagram up to
+                             twice as many, so that frequencies with whole periods are near those asked for
     settle : s               before that; default 16 time constants of the slowest pole of the linear model
     at, parameters           operating point and parameters, as in `linearize`
     pade : int               of linear models of sampled diagrams, see `linearize`; a continuous one has exact
@@ -328,8 +330,17 @@ class _Measured:
             count = int(np.ceil(PER_PERIOD * stretch * wanted.max() / (2 * np.pi)))
             return wanted, self.settle + np.arange(count) * (stretch / count)
         length = common(r.period for r in system.rates)
-        whole = int(np.ceil(stretch / float(length))) * length
-        w = 2 * np.pi * np.fmax(np.round(wanted * float(whole) / (2 * np.pi)), 1.0) / float(whole)
+        least = int(np.ceil(stretch / float(length)))
+
+        def used(n: int) -> np.ndarray:  # whole periods in n common ones, of less than half the ticks' rate
+            most = (int(n * length / self.ticks.period) - 1) // 2  # type: ignore[union-attr]
+            turns = np.clip(np.round(wanted * n * float(length) / (2 * np.pi)), 1, most)
+            return np.asarray(2 * np.pi * turns / (n * float(length)))
+
+        apart = lambda n: float(np.abs(used(n) / wanted - 1.0).max())
+        counts = range(least, 2 * least + 1)
+        n = next((n for n in counts if apart(n) <= NEAR), None) or min(counts, key=apart)
+        whole, w = n * length, used(n)
         first = int(np.ceil(self.settle / float(self.ticks.period))) + 1
         count = int(whole / self.ticks.period)
         exact = [self.ticks.offset + (first + k) * self.ticks.period for k in range(count)]

@@ -65,6 +65,36 @@ def test_measured_is_linear_in_a_sampled_loop_of_several_rates(method):
     np.testing.assert_allclose(measured.response, linear.response, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("periods", [1.0, 4.0, 4.9, 10.9])
+def test_just_below_half_the_rate_a_sine_is_still_one(periods):
+    """Held for T = 0.1 before 1 / (1 + s / 2), seen at the ticks: (1 - p) / (z - p) with p = e^(-2 T)."""
+    d = Diagram("sampled")
+    d.inport("f") >> d.add("hold", Hold(sample=0.1)) >> d.add("lag", FirstOrder(1.0, 0.5))
+    asked = 0.985 * np.pi / 0.1  # 4.925 periods in ten ticks: five would be half the rate itself
+    found = frequency_response(d, "f", "lag.y", [asked], method="sine", periods=periods, **FAST)
+    assert found.frequency[0] < np.pi / 0.1
+    pole = np.exp(-0.2)
+    z = np.exp(0.1j * found.frequency)
+    np.testing.assert_allclose(found.response, (1 - pole) / (z - pole), rtol=1e-6)
+
+
+def test_frequencies_that_are_measured_are_near_those_asked_for():
+    """Four periods of 9 rad/s take 2.8 s: in ten common periods of 0.3 s they would be 8.4 rad/s."""
+    d = Diagram("three rates")
+    last = d.inport("f")
+    for name, sample in (("a", "1/50"), ("b", "3/100"), ("c", "1/20")):
+        node = d.add(name, Hold(sample=sample))
+        d.connect(last, node["u"])
+        last = node["y"]
+    last >> d.add("lag", FirstOrder(1.0, 0.5))
+    w = np.array([4.0, 9.0, 30.0])
+    for method in ("sine", "multisine"):
+        found = frequency_response(d, "f", "lag.y", w, method=method, **FAST)
+        np.testing.assert_allclose(found.frequency, w, rtol=0.025)
+        linear = frequency_response(d, "f", "lag.y", found.frequency)
+        np.testing.assert_allclose(found.response, linear.response, rtol=1e-5)
+
+
 def test_at_its_own_input_a_response_is_the_sensitivity():
     d = Diagram("loop")
     k, p = d.add("k", Gain(-2.0)), d.add("p", TransferFunction([4.0], [1.0, 3.0, 3.0]))
