@@ -145,12 +145,13 @@ class Editor:
         ------
         PlantloopError      it was changed by somebody else meanwhile, or cannot be written
         """
-        if self.changed_on_disk():
+        gone = not self.path.exists()  # then nothing of somebody else is lost
+        if not gone and self.changed_on_disk():
             raise PlantloopError(
                 f"{self.path.name} was changed on disk.", hint="Load it again: undo brings your text back."
             )
         try:
-            windows = b"\r\n" in self.path.read_bytes()
+            windows = not gone and b"\r\n" in self.path.read_bytes()
             write_whole(self.path, self.text.replace("\n", "\r\n") if windows else self.text)
         except OSError as error:
             raise PlantloopError(
@@ -160,7 +161,7 @@ class Editor:
         return f"saved {self.path.name}"
 
     def changed_on_disk(self) -> bool:
-        """Whether the file differs from the one last read or written."""
+        """Whether the file differs from the one last read or written; one that is gone does."""
         try:
             return read_source(self.path).text != self.on_disk
         except PlantloopError:
@@ -173,6 +174,11 @@ class Editor:
         ------
         ScenarioError   it is no scenario any more
         """
+        if not self.path.exists():
+            raise PlantloopError(
+                f"{self.path.name} is not there any more.", hint="Save: it is written again.",
+                path=str(self.path),
+            )  # fmt: skip
         text = read_source(self.path).text
         self._take(text)
         self.on_disk = text

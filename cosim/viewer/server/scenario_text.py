@@ -225,11 +225,13 @@ def _checked(text: str, wanted: Plain, cure: str) -> str:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Whether two values are equal, where an empty table or list counts as none."""
+    """Whether two values are equal, where an empty table or list counts as none, and nan is itself."""
     if isinstance(a, dict) and isinstance(b, dict):
         keys = a.keys() | b.keys()
         return all(_same(a.get(k, {}), b.get(k, {})) for k in keys)
-    return bool(a == b) or (a in ({}, []) and b in ({}, []))
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return all(map(_same, a, b))
+    return bool(a == b) or (a in ({}, []) and b in ({}, [])) or (a != a and b != b)
 
 
 def _list(text: str, key: str, change: Callable[[list[str]], list[str]]) -> str:

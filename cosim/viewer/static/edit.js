@@ -14,7 +14,10 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
   const search = element("input", { type: "search", placeholder: "search the library", "aria-label": "search the library", oninput: () => list() });
   const found = element("div", { class: "found" }), form = element("div", { class: "form" });
   const panel = element("aside", { id: "library" }, search, found, form);
-  document.body.append(foot, panel, shownText);
+  const rooms = document.getElementById("rooms"), work = element("div", { id: "work" });
+  rooms.before(work); // between the head and the bar, which grows with what it says
+  work.append(panel, rooms, shownText);
+  document.body.append(foot);
   document.addEventListener("keydown", (e) => {
     if (e.ctrlKey && e.key === "s") { e.preventDefault(); edit.do("save"); }
     if (/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) return;
@@ -33,21 +36,40 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     socket.send(JSON.stringify({ do: what, number: count, ...given }));
   });
 
+  let redrawn = false; // a field that is taken out says that it changed: half of a value is none
+  const changes = (input, change) => {
+    input.addEventListener("input", () => { input.sent = false; });
+    input.addEventListener("change", () => { if (!redrawn) { input.sent = true; change(); } });
+  };
+  const redraw = (make) => { // what is being typed stays where it is
+    const typed = form.contains(document.activeElement) && document.activeElement.tagName === "INPUT" ? document.activeElement : null;
+    const key = (i) => JSON.stringify([i.dataset.field, i.dataset.setting, i.dataset.new]);
+    const kept = typed && !typed.sent && typed.value !== typed.defaultValue ? { value: typed.value, ends: [typed.selectionStart, typed.selectionEnd] } : null;
+    redrawn = true;
+    make();
+    redrawn = false;
+    const next = typed && [...form.querySelectorAll("input")].find((i) => key(i) === key(typed));
+    if (!next) return;
+    next.focus();
+    if (kept) { next.value = kept.value; next.setSelectionRange(...kept.ends); }
+  };
+
   function list() {
     const text = search.value.toLowerCase();
     const hits = blocks.filter((b) => (b.type + " " + b.line).toLowerCase().includes(text));
     found.replaceChildren(...hits.map((b) => element("div", { class: "entry", "data-type": b.type, onclick: () => fresh(b) }, element("b", {}, b.type), " ", element("span", {}, b.line))));
   }
   const field = (name, value, hint, change) => {
-    const input = element("input", { value, placeholder: hint, "data-field": name, "aria-label": name, spellcheck: false });
-    if (change) input.addEventListener("change", () => change(input.value));
+    const input = element("input", { defaultValue: value, placeholder: hint, "data-field": name, "aria-label": name, spellcheck: false });
+    if (change) changes(input, () => change(input.value).then((a) => refused(input, a)));
     return element("label", {}, element("span", {}, name), input);
   };
+  const refused = (input, answer) => input.setAttribute("aria-invalid", String(answer?.kind !== "done"));
   function settings() { // [run], [parameters] and [initial]
     [chosen, settingsShown] = [null, true];
     const row = (table, name, value, hint, title) => {
-      const input = element("input", { value, placeholder: hint, title, "data-setting": table + "." + name, "aria-label": table + " " + name, spellcheck: false });
-      input.addEventListener("change", () => edit.do("setting", { table, name, value: input.value }).then((a) => { if (a?.kind !== "done") input.value = value; }));
+      const input = element("input", { defaultValue: value, placeholder: hint, title, "data-setting": table + "." + name, "aria-label": table + " " + name, spellcheck: false });
+      changes(input, () => edit.do("setting", { table, name, value: input.value }).then((a) => { if (a?.kind !== "done") input.value = value; }));
       return element("label", { title }, element("span", {}, name), input);
     };
     const more = (table) => { // another value: a name of the diagram, and what it gets
@@ -55,7 +77,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
       const name = element("input", { placeholder: "name", list: names.id, "data-new": table + ".name", "aria-label": table + ": another name", spellcheck: false });
       const value = element("input", { placeholder: "value", "data-new": table + ".value", "aria-label": table + ": its value", spellcheck: false });
       const give = () => { if (name.value && value.value) edit.do("setting", { table, name: name.value, value: value.value }); };
-      for (const input of [name, value]) input.addEventListener("change", give);
+      for (const input of [name, value]) changes(input, give);
       return element("label", {}, name, value, names);
     };
     const given = edit.state.settings ?? {}, parts = [];
@@ -85,7 +107,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     if (!n) { form.replaceChildren(); return; }
     const parts = [element("h4", {}, path + ": " + n.type)];
     if (own) {
-      parts.push(field("name", path, "", (to) => edit.do("rename", { block: path, to }).then((a) => { if (a?.kind === "done") chosen = to; else show(path); })));
+      parts.push(field("name", path, "", (to) => edit.do("rename", { block: path, to }).then((a) => { if (a?.kind === "done") chosen = to; else show(path); return a; })));
       const known = blocks.find((b) => JSON.stringify(b.type) === own.type)?.fields ?? [];
       for (const f of known) parts.push(field(f.name, own[f.name] ?? "", f.default ?? "needed", (value) => edit.do("set", { block: path, field: f.name, value })));
       parts.push(element("button", { "data-edit": "delete", onclick: () => edit.do("delete", { block: path }) }, "delete"));
@@ -133,7 +155,7 @@ viewer.beginners = [...(viewer.beginners ?? []), async () => {
     foot.querySelector("[data-edit=redo]").disabled = !message.state.redo;
     shownText.textContent = message.state.text ?? message.state.problems;
     await viewer.changeDiagram(diagram);
-    if (settingsShown) settings(); else if (chosen) show(chosen);
+    if (settingsShown) redraw(settings); else if (chosen) redraw(() => show(chosen));
     edit.drawn = (edit.drawn ?? 0) + 1;
   }
   let drawing = Promise.resolve();

@@ -352,3 +352,72 @@ def test_the_command_edits_until_ctrl_c(loop):
     finally:
         process.kill()
     assert loop.read_text() == LOOP
+
+
+def test_what_is_not_a_number_is_refused_with_the_reason(loop):
+    e = Editor(loop)
+    for value in ("nan", "[1.0, nan]", "inf"):
+        with pytest.raises(PlantloopError, match=r"loop.toml:7: .*k is .*expected finite numbers"):
+            e.do({"do": "set", "block": "b", "field": "k", "value": value})
+    assert e.text == LOOP
+
+
+def test_a_file_that_is_gone_is_written_again(loop):
+    e = Editor(loop)
+    e.do({"do": "set", "block": "a", "field": "value", "value": "7.0"})
+    loop.unlink()
+    assert e.changed_on_disk()
+    with pytest.raises(PlantloopError, match=r"loop.toml is not there any more. Save: it is written again"):
+        e.do({"do": "reload"})
+    e.do({"do": "save"})
+    assert loop.read_text() == LOOP.replace("value = 2.0", "value = 7.0")
+    assert not e.changed_on_disk()
+    loop.write_text("broken [[")  # is somebody else's work still
+    with pytest.raises(PlantloopError, match="was changed on disk"):
+        e.do({"do": "save"})
+
+
+@pytest.mark.slow
+def test_a_message_covers_no_button_and_a_telephone_shows_the_diagram(pendulum):
+    """Every button of the bar is what a click on its middle meets, however much the bar says."""
+    free = """() => [...document.querySelectorAll('#edit button')].every((b) => {
+        const r = b.getBoundingClientRect();
+        return !r.width || document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2) === b;
+    })"""
+    with edit_scenario(str(pendulum), show=False) as view:
+        for size in ((1280, 720), (390, 800)):
+            with shown(view.address, size, offline=False) as page:
+                assert page.evaluate(free)
+                page.evaluate("viewer.edit.do('wire', { from: 'a.b', to: 'c.d' })")
+                wait_until(page, "viewer.edit.said.includes('no port')")
+                assert page.evaluate(free)
+                box = page.locator("#diagram .canvas").bounding_box()
+                assert box["width"] > 0.6 * size[0]
+                assert box["height"] > 150
+                assert box["x"] + box["width"] <= size[0]
+
+
+@pytest.mark.slow
+def test_half_a_value_is_not_sent_when_another_page_changes_something(pendulum):
+    with edit_scenario(str(pendulum), show=False) as view, shown(view.address, offline=False) as page:
+        page.locator('.node[data-path="controller"]').click()
+        field = page.locator('[data-field="sample"]')
+        field.focus()
+        page.keyboard.press("End")
+        page.keyboard.type("12")
+        before = view.editor.text
+        page.evaluate("viewer.edit.do('setting', { table: 'run', name: 'until', value: '0.5' })")
+        wait_until(page, "viewer.edit.state.settings.run.until === '0.5'")
+        page.wait_for_timeout(100)
+        changed = lines(before, view.editor.text)
+        assert len(changed[0]) == len(changed[1]) == 1
+        assert changed[1][0].startswith("until")
+        assert field.input_value().endswith("12")
+        assert page.evaluate("document.activeElement.dataset.field") == "sample"
+        field.fill("-1")
+        field.press("Enter")
+        wait_until(page, "document.querySelector('[data-field=sample]').ariaInvalid === 'true'")
+        field.fill("0.02")
+        field.press("Enter")
+        wait_until(page, "viewer.edit.state.blocks.controller.sample === '0.02'")
+        wait_until(page, "document.querySelector('[data-field=sample]').ariaInvalid !== 'true'")
