@@ -1,8 +1,8 @@
 """Branches whose value is only looked at at ticks, and in logs: they need no events between ticks.
 
 A quantizer in front of a sampled block would make an event of every count, though only its value at the next
-tick matters, and that is found anew there. In signals, which are logged at any time, such a branch is the
-value that its expression has there.
+tick matters, and that is found anew there; not that of one in a loop at a tick, which changes after it. In
+signals, which are logged at any time, such a branch is the value that its expression has there.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ def without_idle_events(
 
     continuous : everything else that is evaluated between ticks, and may not jump without an event
     """
+    refreshed = {name for s in schedule for name in s.names}
+    branches = [b for b in branches if b.name in refreshed]  # others change after a loop that they are in
     if not branches:
         return tuple(events), dict(signals)
     own = {b.name: _symbols_in([b.symbol]) for b in branches}

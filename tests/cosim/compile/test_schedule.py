@@ -51,6 +51,12 @@ def test_a_chain_of_one_rate_is_one_segment():
     assert simulate(d, 0.0, log_at=[0.0])["b49.y"].item() == 50.0
 
 
+def test_a_segment_is_called_by_the_block_whose_memory_it_writes_first():
+    schedule = chain(*[0.1] * 5, *[0.2] * 3).system().schedule
+    assert [(g.path, len(g.names)) for g in schedule] == [("b0", 5), ("b5", 3)]
+    assert all(name.startswith(f"{g.path}.") for g in schedule for name in g.names[:1])
+
+
 def test_blocks_of_one_rate_merge_across_continuous_ones_between_them():
     d = build("c.y>a.u a.y>g.u g.y>b.u", c=Clock(), a=plus_one(0.1), g=Gain(2.0), b=plus_one(0.1))
     assert segments(d) == [("output", "10 Hz", 2)]

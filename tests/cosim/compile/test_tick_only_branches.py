@@ -1,5 +1,6 @@
 """Corners that are only looked at at ticks need no events: quantizers and the like before sampled blocks."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import casadi as ca
@@ -8,9 +9,11 @@ import pytest
 
 from blocks import (
     Abs,
+    Block,
     Clock,
     CompareToConstant,
     Constant,
+    Equations,
     Gain,
     Hold,
     Integrator,
@@ -92,6 +95,24 @@ def test_corners_that_only_the_log_looks_at_keep_their_events_beside_others():
     assert not any(name.startswith("count") for name in names)
 
 
+@dataclass(frozen=True)
+class Newest(Block):
+    """Its input as it was at the end of the last accepted step or event."""
+
+    def define(self, b: Equations) -> None:
+        b.output("y", b.accepted("last", b.input("u", size=1), 0.0))
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_memory_of_accepted_steps_sees_every_count(engine):
+    """Each count is an event, and what is remembered there is the count since."""
+    d = encoder(Hold(0, sample=1.0))
+    d.connect(d["count"]["y"], d.add("newest", Newest())["u"])
+    r = simulate(d, 1.5, engine=engine, log_every=0.037)
+    assert len(r.events) == np.floor((1 - np.cos(1.5)) / 1e-3 + 0.5)
+    assert r["newest.y"][:, 0] == pytest.approx(counts(1 - np.cos(r.time)), abs=1e-12)
+
+
 def test_both_a_sampled_and_a_continuous_reader_keep_them():
     d = encoder(Hold(0, sample=0.1))
     it = d.add("it", Integrator())
@@ -168,5 +189,6 @@ def test_finding_a_branch_anew_at_a_tick_is_no_look_at_it():
     )
     assert without_idle_events(branches, [event], [own], {}, [])[0] == (event,)
     assert without_idle_events(branches, [event], [own, reader], {}, [])[0] == ()
-    assert without_idle_events(branches, [event], [reader], {}, [one])[0] == (event,)
-    assert without_idle_events(branches, [event], [reader, chart], {}, [])[0] == (event,)
+    assert without_idle_events(branches, [event], [own, reader], {}, [one])[0] == (event,)
+    assert without_idle_events(branches, [event], [own, reader, chart], {}, [])[0] == (event,)
+    assert without_idle_events(branches, [event], [reader], {}, [])[0] == (event,)  # nothing finds it anew

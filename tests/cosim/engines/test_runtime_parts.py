@@ -35,6 +35,7 @@ void pl_explicit_interpolate(pl_run *r, double t, double *x) { x[0] = r->value; 
     "run": '#include "run.c"\nvoid pl_forget_missed(pl_run *r) {}',
     "log": '#include "log.c"',
     "corners": '#include "corners.c"',
+    "turning": '#include "turning.c"',
 }
 CALLED = """
 double pl_pairwise_sum(const double *v, int n);
@@ -53,6 +54,7 @@ void accept_step(pl_run *r, double h, double wanted, double error);
 int pl_integrate_step(pl_run *r);
 int pl_log_within(pl_run *r);
 typedef void (*pl_inside)(pl_run *r, double t, double *x);
+void pl_begin_turning(pl_run *r, const double *x, const double *f);
 double pl_first_corner(pl_run *r, pl_inside inside, double t, double h);
 """
 
@@ -349,3 +351,30 @@ def test_the_first_corner_of_a_step_is_found_just_behind_it(runtime, places, exp
         assert 0.0 <= time - expected <= 0.5e-7
     r.model.n_corners = 0
     assert runtime.c.pl_first_corner(r, inside_c, 0.5, 0.5) == math.inf
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("in_space", [True, False])
+def test_how_fast_the_turning_of_a_body_changes_has_all_three_parts(runtime, axis, in_space):
+    """Of two bodies the first changes by 6 of 10 rad/s in a second, the second by 2, each about one axis."""
+    n, spins = (13 if in_space else 3), ([0.0, 0.0, 10.0], [0.0, 0.0, 11.0])
+    x, f, rows = np.zeros(2 * n), np.zeros(2 * n), []
+    for k, change in enumerate((6.0, 2.0)):
+        places = np.arange(13) if in_space else np.r_[[-1] * 7, 0:3, [-1] * 3]
+        rows += [*np.where(places < 0, -1, places + n * k), 0]
+        at = n * k + (7 if in_space else 0)
+        x[at : at + 3], f[at + axis] = spins[k], change
+        if in_space:
+            x[n * k] = 1.0
+    frames = runtime.ffi.new("pl_frame[2]")
+    tables = {
+        "n_bodies": 2,
+        "bodies": runtime.array(rows, "int32_t"),
+        "nominal": runtime.array(np.ones(2 * n)),
+    }
+    r = runtime.run(system=tables)
+    r.settings = runtime.new("pl_settings", atol=1e-9)
+    r.stiff = runtime.new("pl_stiff", frames=frames)
+    runtime.c.pl_begin_turning(r, runtime.array(x), runtime.array(f))
+    assert [frame.unsteady for frame in frames] == pytest.approx([6 / 10**2, 2 / 11**2])
+    assert [list(frame.turn) for frame in frames] == [spins[1], spins[1]]

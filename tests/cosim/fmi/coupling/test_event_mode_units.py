@@ -14,9 +14,12 @@ import pytest
 from blocks import (
     Block,
     Clock,
+    CompareToConstant,
     Constant,
     Equations,
+    Function,
     Gain,
+    Hold,
     Integrator,
     PlantloopError,
     Step,
@@ -389,6 +392,29 @@ def test_a_sampled_block_in_a_loop(fmu):
     seen = np.concatenate([[0.0], n[:-1]])  # an event at the point itself is seen at the next one
     assert r["unit.sum"].ravel().tolist() == (n + 10 * seen).tolist()
     assert "old values of unit.count at ticks" in str(r.coupling)
+
+
+def test_a_loop_through_what_moves_by_itself_shows_nothing_old(fmu):
+    """Pushed up by 1 m/s where it falls at a tick, 0.75 s, and back where it does not, 1 s."""
+    d = Diagram("caught")
+    d.add("mass", FMU(fmu("thrown"), sample=0.25, event_mode=True))
+    d.connect("mass.v", d.add("falls", Function(lambda u: 1.0 * (u < -0.25), sample=0.25))["u"])
+    d.connect("falls.y", "mass.push")
+    r = simulate(d, 1.0, log_every=0.25, coupling="jacobi")
+    np.testing.assert_allclose(r["mass.v"].ravel(), [1.0, 0.5, 0.0, 0.5, -1.0], atol=1e-12)
+    assert "old values" not in str(r.coupling)
+
+
+def test_a_comparison_in_a_loop_at_a_tick_changes_after_it(fmu):
+    """It is true from 0.75 s on, which is sampled at 1 s: there it lands with -1 m/s, and is pushed up."""
+    d = Diagram("caught")
+    d.add("mass", FMU(fmu("thrown"), sample=0.25, event_mode=True))
+    d.connect("mass.v", d.add("falls", CompareToConstant("<", -0.25))["u"])
+    d.connect("falls.y", d.add("sampled", Hold(0, sample=0.25))["u"])
+    d.connect("sampled.y", "mass.push")
+    r = simulate(d, 1.0, log_every=0.25, coupling="jacobi")
+    assert r["sampled.y"].ravel().tolist() == [0, 0, 0, 0, 1]
+    np.testing.assert_allclose(r["mass.v"].ravel(), [1.0, 0.5, 0.0, -0.5, 0.5 + 1.0], atol=1e-12)
 
 
 # --- starts -----------------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 import json
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from blocks import Constant, Function, Integrator, PlantloopError, UnitDelay
+from blocks import Clock, Constant, Function, Integrator, PlantloopError, UnitDelay
 from cosim import Coupling, Diagram, Simulation, simulate, simulate_many
 from tests.helpers.units import LinearUnit
 
@@ -227,6 +228,17 @@ def test_different_steps_and_an_offset():
             held = slow
         rows.append((slow, fast))
     np.testing.assert_allclose(np.column_stack([r["slow.y"], r["fast.y"]]), rows, rtol=1e-15)
+
+
+@pytest.mark.parametrize("offset", ["1/16", "1/8", "5/16"])
+def test_a_unit_that_begins_later_takes_its_first_input_there(offset):
+    """z' = t as it was at the last point, from the offset t0 on: z = h sum(t0 + k h), exact in doubles."""
+    d = Diagram("late")
+    d.add("z", LinearUnit(np.zeros((1, 1)), np.eye(1), np.eye(1), np.zeros(1), "1/8", offset=offset))
+    d.connect(d.add("t", Clock())["y"], "z.u")
+    begin, h = float(Fraction(offset)), 0.125
+    r = simulate(d, 1.0, coupling="jacobi", log_at=[begin + k * h for k in range(6)])
+    assert r["z.y"].ravel().tolist() == [h * sum(begin + n * h for n in range(k)) for k in range(6)]
 
 
 def test_units_without_slopes_get_means_or_values_at_the_end():
