@@ -118,7 +118,8 @@ def frequency_response(
     input, output : str      an input of the diagram or an output of a block; a signal; of one component each
     frequencies : (n,)       rad/s, above 0; in a sampled diagram below half the rate of the input
     method : "linear"        from the linear model at the operating point
-             "sine"          simulated with one sine after the other;  "multisine": with all of them at once
+             "sine"          simulated with one sine after the other;  "multisine": with all of them at once,
+                             which in a diagram of several rates must not differ by 2 pi / common period
     amplitude : float        of each sine, in units of the input
     periods : float          of the slowest sine that are measured, 1 or more; in a sampled diagram up to
                              twice as many, so that frequencies with whole periods are near those asked for
@@ -284,6 +285,16 @@ class Excitation(Block):
         b.output("y", u + added * np.eye(u.size)[self.component])
 
 
+def _distinct(w: np.ndarray, seconds: float, repeats: int) -> bool:
+    """Whether no sine becomes another, or its own mirror image, in a system that repeats so often.
+
+    Such a system answers to w at every +-w + 2 pi j repeats / seconds, j whole.
+    """
+    turns = np.unique(np.round(w * seconds / (2 * np.pi)).astype(int))
+    both = np.concatenate([turns, -turns]) % repeats
+    return len(np.unique(both)) == len(both)
+
+
 @dataclass(frozen=True)
 class _Measured:
     diagram: Diagram
@@ -339,7 +350,22 @@ class _Measured:
 
         apart = lambda n: float(np.abs(used(n) / wanted - 1.0).max())
         counts = range(least, 2 * least + 1)
-        n = next((n for n in counts if apart(n) <= NEAR), None) or min(counts, key=apart)
+        distinct = (
+            n for n in counts if length == self.ticks.period or _distinct(used(n), n * float(length), n)
+        )
+        n, nearest = 0, np.inf
+        for k in distinct:
+            if (far := apart(k)) < nearest:
+                n, nearest = k, far
+            if nearest <= NEAR:
+                break
+        if not n:
+            raise PlantloopError(
+                f"sines of {shown(wanted.tolist())} rad/s at '{self.input}' cannot be told apart: the rates "
+                f"repeat after {length} s, which turns w into +-w + k {2 * np.pi / float(length):.6g} rad/s.",
+                value=wanted.tolist(),
+                hint='Measure with method="sine", or take other frequencies.',
+            )
         whole, w = n * length, used(n)
         first = int(np.ceil(self.settle / float(self.ticks.period))) + 1
         count = int(whole / self.ticks.period)
