@@ -60,6 +60,19 @@ def test_open_loop_is_closed_and_told(coordinates):
     assert Alone(plant).output("gap") == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
+def test_a_body_that_is_moved_to_zero_is_told_with_the_way():
+    """Its centre is drawn 0.2 from where a weld holds it, at the origin."""
+    model = [
+        Body_Rigid(id=1, isground=True),
+        Reference_Marker(id=10, body_id=1),
+        Body_Rigid(id=2, label="block", cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1),
+        Reference_Marker(id=20, body_id=2, pos_x=0.2),
+        Constraint_Joint(id=1, type="FIXED", i_marker_id=20, j_marker_id=10),
+    ]
+    with pytest.warns(PlantWarning, match=r"assembly moved the start to close all constraints: .* by -0\.2"):
+        Plant.from_model(Model.build(model), coordinates="absolute")
+
+
 def test_closed_loop_is_left_alone():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

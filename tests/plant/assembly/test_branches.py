@@ -13,7 +13,7 @@ from blocks.errors import ModelError
 from cosim import Diagram, simulate
 from cosim.cli.cli import app
 from plant import Plant, PlantWarning
-from plant.assembly.branches import branches
+from plant.assembly.branches import _size, branches
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -184,3 +184,10 @@ def written(element: Element) -> str:
         if v not in (None, (), False)
     ]
     return f"<{element.tag} {' '.join(told)}/>"
+
+
+def test_what_has_no_rates_has_a_size_all_the_same():
+    """|W|^T |gamma| with gamma = (3, -4), whatever the rates; no division by their length, 0."""
+    with np.errstate(all="raise"):
+        size = _size(lambda rates: np.array([3.0, -4.0]), np.array([[1.0], [-2.0]]), np.zeros(0))
+    assert size.tolist() == [3.0 + 8.0]

@@ -53,6 +53,19 @@ def test_bodies_stand_and_move_as_before(one, other, switched):
     assert moved_bodies(there, *bodies).by == {}
 
 
+def test_a_slider_beside_the_middle_of_what_carries_it_stands_where_it_stood():
+    """Along the axis of the rod's end, 0.5 from its centre: the distance there is the one it had, 0.3."""
+    model = pendulum(0.4) + marker(22, 2, x=0.5, z=-0.5)
+    model += body(3, 1.5, 0.2, 0.5, 0.0, -0.2, "second") + marker(31, 3, x=0.5, z=-0.2)
+    model += joint(2, "TRANSLATIONAL", 31, 22, "rail")
+    first = Plant.read(deck(model), coordinates="absolute")
+    second = Plant.from_model(first.model, coordinates="joint")
+    there = carried(second, first, first.start, first.rates, 0.0)
+    before, after = (everywhere(p, p.start, p.rates) for p in (first, there))
+    for key in before:
+        assert after[key] == pytest.approx(before[key], abs=1e-9), key
+
+
 def test_the_same_tree_gets_the_same_numbers():
     first, second = plants()
     q = [q + 0.1 * (len(q) == 1) for q in first.start]

@@ -63,6 +63,12 @@ def test_one_that_holds_on_the_other_side_only_is_refused(expr, coordinates):
         rail(coordinates, Constraint_General(id=1, expr=expr))
 
 
+def test_one_that_passes_through_zero_elsewhere_is_refused(coordinates):
+    """Negative on both sides of the start, it is 0 once more 0.1 further, where it changes its sign."""
+    with pytest.raises(ModelError, match="_General id=1: its expr .*no force can (make it 0|hold it there)"):
+        rail(coordinates, Constraint_General(id=1, expr="(DX(20) - 0.5)**2 * (DX(20) - 0.6)"))
+
+
 @pytest.mark.slow
 def test_a_variable_that_touches_zero_is_refused(coordinates):
     with pytest.raises(ModelError, match="Reference_Variable id=3: its expr is nowhere below 0"):
