@@ -111,6 +111,20 @@ def model_of(
     return model
 
 
+def _no_input(diagram: Diagram, inports: Names, name: str) -> PlantloopError:
+    """The error about an input that is none; of a block it names the ports that can be written instead."""
+    ports = [n for n, s in diagram.system().signals.items() if s.path == name]
+    if not ports:
+        return inports.unknown(name)
+    written = " or ".join(f"'{port}'" for port in ports)
+    return PlantloopError(
+        f"'{diagram.name}' has no input '{name}': it is a block.",
+        path=name,
+        value=name,
+        hint=f"To act on what it gives, write {written}.",
+    )
+
+
 class SystemAtPoint:
     """A system with chosen inputs and outputs by place and name, standing at an operating point."""
 
@@ -128,7 +142,7 @@ class SystemAtPoint:
         wanted = [name for name, _ in parts]
         for name in wanted:
             if name not in diagram.inports and "." not in name:
-                raise inports.unknown(name)
+                raise _no_input(diagram, inports, name)
         perturbed = tuple(dict.fromkeys(n for n in wanted if n not in diagram.inports))
         opened = tuple(dict.fromkeys(opened or ()))
         perturbed += tuple(n for n in opened if n not in perturbed)

@@ -1,8 +1,9 @@
 """How blocks are written: arguments that are no fields of theirs."""
 
+import control
 import pytest
 
-from blocks import Gain, UnitDelay
+from blocks import DiscreteStateSpace, Gain, StateSpace, TransferFunction, UnitDelay
 from blocks.errors import BlockError
 
 
@@ -15,3 +16,13 @@ def test_arguments_that_are_no_fields_are_refused_by_name():
         UnitDelay()
     with pytest.raises(BlockError, match=r"too many positional arguments. Write Gain\(k\)"):
         Gain(1.0, 2.0)
+
+
+@pytest.mark.parametrize("kind", [StateSpace, TransferFunction, DiscreteStateSpace])
+def test_a_system_of_another_package_points_to_of(kind):
+    """The message asked for B, which the system has."""
+    system = control.ss([[-1.0]], [[1.0]], [[2.0]], [[0.0]])
+    with pytest.raises(BlockError, match=rf"Write {kind.__name__}\.of\(system\)"):
+        kind(system)
+    with pytest.raises(BlockError, match=rf"Write {kind.__name__}\(\w"):
+        kind([[1.0]])

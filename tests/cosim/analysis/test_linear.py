@@ -433,3 +433,16 @@ def test_results_know_the_outputs_of_subsystems():
 def test_a_wrong_port_of_a_subsystem_has_a_near_miss():
     with pytest.raises(PlantloopError, match=r"no port 'arm\.vv' to perturb; did you mean 'arm\.v'"):
         linearize(nested(), inputs=["arm.vv"], outputs=["arm.w"])
+
+
+def test_the_name_of_a_block_offers_its_outputs():
+    """It said that there were no inputs at all."""
+    d = Diagram("loop")
+    d.add("r", Constant(1.0)) >> d.add("p", TransferFunction([1.0], [1.0, 2.0]))
+    with pytest.raises(PlantloopError, match=r"no input 'r': it is a block. .*write 'r\.y'"):
+        linearize(d, "r", "p.y")
+    with pytest.raises(PlantloopError, match=r"no signal 'p'.*'p\.y'"):
+        linearize(d, "r.y", "p")
+    with pytest.raises(PlantloopError, match="no input 'q'; there are none"):
+        linearize(d, "q", "p.y")
+    assert linearize(d, "r.y", "p.y").A[0, 0] == -2.0
