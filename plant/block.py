@@ -18,6 +18,7 @@ from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate
 from blocks.contract.services import services
 from blocks.contract.symbols import tracing
+from blocks.contract.trace import trace
 from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError, ModelError, shown
 from blocks.fact_sheet import FactSheet
@@ -64,7 +65,7 @@ from plant.ports import Ports, found_port, port_name, ports_of
 from plant.reporting import ModelProblems, PlantWarning, already_said, passed_on, recorded
 from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
-from plant.tunables import Tunables, check_numbers, check_tunable, named_numbers
+from plant.tunables import Tunables, check_numbers, check_tunable, mention_unread, named_numbers
 
 COORDINATES = ("joint", "absolute")
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -218,6 +219,7 @@ class Plant(Block):
             with shared():  # one session of what routines run in
                 plant = plant._assembled(time)
             mention_wound(model, mechanism, plant.start)
+            mention_unread(model, tunable, lambda: {q.name for q in trace(plant, {}).declared.parameters})
             for text in plant.jumpy:
                 warn_user(text, PlantWarning)
         return replace(plant, warnings=passed_on(caught))

@@ -7,7 +7,7 @@ shape the equations: constants fold into them, and changing one means building t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import casadi as ca
 
 from blocks.contract.block import Equations
 from blocks.contract.symbols import column
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError, near_miss, shown
 from plant.elements import (
     FORCES,
@@ -29,6 +30,7 @@ from plant.elements import (
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Number, NumberOrExpression
 from plant.names import slug
+from plant.reporting import PlantWarning
 
 BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES, Force_Penalty)
 """Elements whose numbers are run-time parameters."""
@@ -135,6 +137,24 @@ def check_tunable(model: Model, tunable: Sequence[str]) -> None:
                 f"tunable names '{wanted}', which is no number of the model; "
                 f"{near_miss(wanted, known | set(markers))}",
                 value=wanted,
+            )
+
+
+def mention_unread(model: Model, tunable: Sequence[str], read: Callable[[], Collection[str]]) -> None:
+    """Warn of tunable positions of markers that nothing reads: they are no parameters of the plant.
+
+    read : names of the parameters that its equations have; asked only if there are such positions
+    """
+    markers = {parameter_name(m, name): m for m in model.all(Reference_Marker) for name in POSITION}
+    if not any(name in markers for name in tunable):
+        return
+    found = read()
+    for name in dict.fromkeys(tunable):
+        if name in markers and name not in found:
+            warn_user(
+                f"tunable names '{name}', and no equation reads {markers[name].where}: it has no effect, and "
+                "is no parameter of the plant. Name a marker that a force or an expression refers to.",
+                PlantWarning,
             )
 
 

@@ -207,6 +207,18 @@ def test_zeros_and_marker_positions_become_tunable_by_name():
     assert alone.output("y", x=[np.pi / 2, 2.0]) == pytest.approx([-0.5, 1.0, -2.0])
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_tunable_marker_that_nothing_reads_is_warned_of(coordinates):
+    """It was taken in silence, and a run with a value for it said that there was no such parameter."""
+    tips = [Reference_Marker(id=k, body_id=2, pos_x=1.0) for k in (21, 22)]
+    names = ("Reference_Marker/21.pos_y", "Reference_Marker/22.pos_y")
+    parts = axle(*tips, *variables("DX(21)"))
+    with pytest.warns(PlantWarning, match=r"names 'Reference_Marker/22\.pos_y', and no equation") as caught:
+        plant = Plant.from_model(parts, tunable=names, coordinates=coordinates)
+    assert len(caught) == len(plant.warnings) == 1
+    assert {q.name for q in trace(plant, {}).declared.parameters} & set(names) == {names[0]}
+
+
 def test_initial_velocities_become_joint_rates():
     """w of the wheel about its axle; v of a free body, whose axes are turned."""
     A = random_rotation(np.random.default_rng(1))
