@@ -61,6 +61,8 @@ class SystemEvent:
     unmet: str = ""  # of one that began beyond the crossing, and in which it did not fire
     anew: tuple[str, ...] = ()  # names of events whose signs are taken anew after its resets
     eager: bool = False  # fires also where a run starts beyond it
+    timed: bool = False  # due at a time that a mode holds, see `BlockEvent`
+    follow_time: bool = False  # fires together with a timed one too
 
     @property
     def place(self) -> Place:

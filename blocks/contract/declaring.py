@@ -314,6 +314,7 @@ class Declarations:
         anew: tuple[str, ...] = (),
         eager: bool = False,
         by_value: bool = False,
+        follow_time: bool = False,
     ) -> None:
         if direction not in DIRECTIONS:
             raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
@@ -322,7 +323,7 @@ class Declarations:
         sign = DIRECTIONS[direction]
         at_rest = (-sign or 1) if rest is None else rest
         event = BlockEvent(label, value, sign, resets, stop, at_rest, warning, unmet, anew, eager, by_value)
-        self._events.append(event)
+        self._events.append(replace(event, follow_time=follow_time))
 
     def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
         ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)

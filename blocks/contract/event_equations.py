@@ -41,14 +41,16 @@ class EventEquations(Declarations):
 
         Steps end at that time exactly and none goes beyond it; at an instant that differs from it by rounding
         the event is at that instant. At a start that is not before it, the event is there. The time of an
-        event that does not come is 1e30.
+        event that does not come is 1e30. At an instant with listed instants or ticks it sees these counted
+        and discrete states moved on, and comes before what is sampled there (ARCHITECTURE.md, "What happens
+        at a tick").
 
         resets : a function of the mode that gives what takes which value, as in `when`; label : of the event
         """
         time = self._memory(EventTime, name, initial, None)
         near = SAME_INSTANT / THRESHOLD * np.maximum(1.0, np.abs(time[0]))  # on the threshold up to there
         self.when((as_scalar(self._time) - time[0]) / near, resets(time), "rising", label)
-        self._eager()
+        self._events[-1] = replace(self._events[-1], eager=True, timed=True)
         return time
 
     def _branch(
@@ -76,6 +78,7 @@ class EventEquations(Declarations):
         anew: Sequence[str] = (),
         by_value: bool = False,
         unmet: str = "",
+        follow_time: bool = False,
     ) -> None:
         """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
 
@@ -87,6 +90,7 @@ class EventEquations(Declarations):
         anew : names of events of this block whose signs are determined anew after the resets, without firing
         unmet : text of a warning of a run that began beyond the crossing and in which it did not fire
         by_value : on the threshold the value of the crossing alone decides, not how it moves
+        follow_time : it also fires together with an event of `event_at`, where that has caused it
         """
         pairs = []
         for state, value in resets.items() if isinstance(resets, Mapping) else resets:
@@ -98,6 +102,7 @@ class EventEquations(Declarations):
             crossing, direction, name, tuple(pairs), "",
             warning=text_of(warning, "warning of an event"), unmet=text_of(unmet, "unmet of an event"),
             anew=texts_of(anew, "anew of an event"), by_value=flag(by_value, "by_value", BlockError),
+            follow_time=flag(follow_time, "follow_time", BlockError),
         )  # fmt: skip
 
     def _eager(self) -> None:

@@ -408,6 +408,8 @@ class _Writer:
                     anew=tuple(f"{inst.path}.{name}" for name in event.anew),
                     eager=event.eager,
                     by_value=event.by_value,
+                    timed=event.timed,
+                    follow_time=event.follow_time,
                 )
 
     def _refreshed(self, between: Expressions, kind: type[Evolving]) -> tuple[ca.SX, np.ndarray]:

@@ -191,7 +191,9 @@ def _events(
     # what another event of the same round changes is new still: two events by turns, to ask again
     odd = count[0] - 2.0 * np.floor(0.5 * count[0])
     for turn in (1.0 - odd, odd):
-        b.when(request * turn - 0.5, pairs, direction="rising", name="event", anew=indicators)
+        b.when(
+            request * turn - 0.5, pairs, direction="rising", name="event", anew=indicators, follow_time=True
+        )
     b.stop(ended[0] - 0.5, setup.end_message, "rising")
     return kept
 

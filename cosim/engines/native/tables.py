@@ -147,6 +147,8 @@ def _events(system: System) -> Arrays:
         "threshold": np.array(thresholds(system), dtype=float),
         "rest": _integers(e.rest for e in system.events),
         "eager": _integers(e.eager for e in system.events),
+        "timed": _integers(e.timed for e in system.events),
+        "follow_time": _integers(e.follow_time for e in system.events),
         "ends": _integers(bool(e.stop) for e in system.events),
         "anew_start": anew_starts,
         "anew": anew,

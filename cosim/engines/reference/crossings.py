@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 
 from cosim.engines.methods.crossing_rates import (
@@ -20,6 +22,14 @@ ANEW = 2.0  # stored sign of a crossing whose own reset may have changed it
 LAST_BITS = 2.0**-50  # relative change of a state that counts as its rounding
 TINY = 1e-6  # of its size in a piece; a crossing that goes less far beyond zero and comes back does not count
 JUMP = 1e-6  # of the largest value of a crossing: what moves it more is a jump and no rounding
+
+
+class Part(enum.Enum):
+    """Parts of an instant in which events fire."""
+
+    BEFORE = enum.auto()  # all but timed ones, before anything is counted
+    TIMED = enum.auto()  # timed ones alone and what follows them, before the segments
+    AFTER = enum.auto()  # all, after the segments
 
 
 class Crossings:
@@ -42,6 +52,8 @@ class Crossings:
         k = np.arange(len(workspace.context.x))
         self._shaken = 1.0 + LAST_BITS * np.where(k % 2, -1.0, 1.0) * (1.0 + (k % 7) / 7.0)
         self._rest = np.array([float(e.rest) for e in self.events])
+        self._timed = np.array([e.timed for e in self.events], dtype=bool)
+        self._follow_time = np.array([e.follow_time for e in self.events], dtype=bool)
 
     def signs(self) -> tuple[np.ndarray, np.ndarray]:
         """Sign of every crossing, -1 or 1, and which are on the threshold and moving.
@@ -104,14 +116,23 @@ class Crossings:
         self.farthest = np.fmax(self.farthest, np.abs(self._now))
         self._largest = np.fmax(self._largest, self.farthest)
 
-    def fired(self) -> list[int]:
-        """Events due at this instant; their new signs are stored."""
-        stored = self.workspace.context.signs
+    def waiting(self, part: Part) -> np.ndarray:
+        """Which wait for another part of an instant, with their signs as they were, (ne,)."""
+        armed = self.workspace.context.signs != 0.0  # the events of a start come after its first tick
+        if part is Part.BEFORE:
+            return self._timed & armed
+        if part is Part.TIMED:
+            return ~(self._timed | self._follow_time) | ~armed
+        return np.zeros(len(self.events), dtype=bool)
+
+    def fired(self, part: Part) -> list[int]:
+        """Events due in this part of an instant; their new signs are stored."""
+        stored, waiting = self.workspace.context.signs, self.waiting(part)
         due = []
         signs, moving = self.signs()
         self._note_farthest()
         for k, (event, sign) in enumerate(zip(self.events, signs, strict=True)):
-            if sign == stored[k]:
+            if sign == stored[k] or waiting[k]:
                 continue
             anew = stored[k] == ANEW
             # 0: the start of a run, where only a crossing counts

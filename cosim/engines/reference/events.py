@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from blocks.errors import SimulationError
-from cosim.engines.reference.crossings import Crossings
+from cosim.engines.reference.crossings import Crossings, Part
 from cosim.engines.reference.restart import Restart
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
@@ -59,11 +60,18 @@ class Events:
         ]
 
     def iterate(
-        self, t: float, happened: list[Event], repetition: Repetition, located: int | None = None
+        self,
+        t: float,
+        happened: list[Event],
+        repetition: Repetition,
+        part: Part = Part.AFTER,
+        located: int | None = None,
+        counted: Collection[int] = (),
     ) -> bool:
-        """Event iteration at an instant: resets until no sign changes; each round is added to `happened`.
+        """Event iteration in a part of an instant: resets until no sign changes; `happened` gets each round.
 
-        A crossing that was `located` but neither moves on nor counts as crossed is counted as a repetition.
+        A crossing that was `located` but neither moves on nor counts as crossed is counted as a repetition;
+        `counted` as for `Restart.after_events`.
 
         Returns
         -------
@@ -73,9 +81,11 @@ class Events:
         ------
         SimulationError     two resets of one state at once, or no end, see `Repetition`
         """
+        if located is not None and self.crossings.waiting(part)[located]:
+            located = None
         if located is not None:
             self.crossings.located([located])
-        due = self.crossings.fired()
+        due = self.crossings.fired(part)
         if located is not None:
             self.crossings.located(due)
         if located is not None and not due and repetition.endless(t, due):
@@ -86,9 +96,9 @@ class Events:
             if rounds > ROUNDS or repetition.endless(t, due):
                 raise self.endless(t, due)
             happened += self._apply(t, due)
-            self.restart.after_events(place for k in due for place in self.events[k].counts)
+            self.restart.after_events((p for k in due for p in self.events[k].counts), counted)
             self.crossings.reset_by(due)
-            due = self.crossings.fired()
+            due = self.crossings.fired(part)
         return rounds > 0
 
     def endless(self, t: float, due: list[int]) -> SimulationError:

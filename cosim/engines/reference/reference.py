@@ -11,6 +11,7 @@ import numpy as np
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.pace import Pace, endless, most_steps
+from cosim.engines.reference.crossings import Part
 from cosim.engines.reference.events import Repetition
 from cosim.engines.reference.interpreter import interpreter
 from cosim.engines.reference.log import Log
@@ -110,7 +111,7 @@ class ReferenceEngine(Engine):
         if event is not None:
             if stop - t <= one_instant(started, stop):
                 parts.workspace.put(stop)
-            parts.events.iterate(self.context.t, self._log.events, repetition, event)
+            parts.events.iterate(self.context.t, self._log.events, repetition, Part.BEFORE, event)
         if self.context.t < short_of or self.context.stopped:
             self._instant(self.context.t, repetition)
             self.look_back.note(self.context.copy)
@@ -123,7 +124,11 @@ class ReferenceEngine(Engine):
     def _instant(self, t: float, repetition: Repetition) -> None:
         """Ticks and instants at t, then the events they cause; then log."""
         parts = self.parts
-        due = parts.scheduler.execute(t)
+        due = parts.scheduler.count(t)
+        if parts.scheduler.timed_event_due(t):
+            counted = parts.scheduler.counts_of(due)
+            parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
+        parts.scheduler.run_segments(t, due)
         if self.system.events:
             while parts.events.iterate(t, self._log.events, repetition) and parts.scheduler.follow(t):
                 pass

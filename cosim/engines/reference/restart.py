@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -35,14 +35,15 @@ class Restart:
             if np.array_equal(before, c.h[places]):
                 break
 
-    def after_events(self, counts: Iterable[int]) -> None:
+    def after_events(self, counts: Iterable[int], counted: Collection[int] = ()) -> None:
         """Resets were applied: step size control and holds start anew, invariants and loops hold again.
 
         counts : places in h of the counts of samples of those holds
+        counted : of counts that include the sample of this instant already; it is not from before the events
         """
         c = self.workspace.context
         for place in counts:
-            c.h[place] = min(c.h[place], 1.0)
+            c.h[place] = min(c.h[place], 2.0 if place in counted else 1.0)
         c.step, c.error = 0.0, 1e-4
         self.workspace.put(c.t, c.x)
         c.x[:] = self.invariants.restored(c.t, c.x.copy())

@@ -1,7 +1,7 @@
 """What happens at an instant: listed instants, ticks, draws and segments.
 
 The rules are those of ARCHITECTURE.md, "What happens at a tick"; the numbers in the comments of
-`Scheduler.tick` are its steps.
+`Scheduler` are its steps.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 
+from blocks.contract.event_equations import SAME_INSTANT
 from blocks.contract.memories import NEVER, ROUNDS, CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
@@ -71,15 +72,23 @@ class Scheduler:
             for first, k, period in zip(self._first, self.context.ticks, self._period, strict=True)
         ]
 
-    def execute(self, t: float) -> list[int]:
-        """Everything that happens at instant t itself; returns the rates that ticked."""
+    def count(self, t: float) -> list[int]:
+        """Steps 1 and 2 of an instant t: listed instants and ticks; returns the rates that hit."""
         self.workspace.put(t)
         self._pass_instants(t)
         self.unknowns.refresh()
         due = [k for k, n in enumerate(self._tick_positions()) if n / self._grid <= t]
-        if due or self._branches:
-            self.tick(t, due)
+        self._count_ticks(t, due)
         return due
+
+    def counts_of(self, due: list[int]) -> set[int]:
+        """Places in h of the counts of samples that ticks of the rates `due` have raised."""
+        return {int(place) for k in due for place in self.system.tick_slots[k].since}
+
+    def timed_event_due(self, t: float) -> bool:
+        """May an event be due here at a time that a mode holds?"""
+        times = self.context.h[self._event_times]
+        return bool((times <= t + SAME_INSTANT * np.fmax(1.0, np.abs(times))).any())
 
     def _pass_instants(self, t: float) -> None:
         done = sum(self.context.instants.values())
@@ -89,8 +98,7 @@ class Scheduler:
             self.context.instants[name] += 1
             done += 1
 
-    def tick(self, t: float, due: list[int]) -> None:
-        """One instant at which the rates `due` hit."""
+    def _count_ticks(self, t: float, due: list[int]) -> None:
         c = self.context
         for k in due:  # 2. next becomes current
             places = self.system.tick_slots[k]
@@ -101,6 +109,11 @@ class Scheduler:
                 c.h[place] += 1
             c.h[self._discrete[k]] = c.next[self._discrete[k]]
         self._draw(due)
+
+    def run_segments(self, t: float, due: list[int]) -> None:
+        """Steps 3 and 4 of an instant at which the rates `due` hit."""
+        if not due and not self._branches:
+            return
         hits = set(due)
         for k in range(len(self._segments)):  # 3. output phase, then 4. update phase
             if self._segments[k][0].activation.due(hits):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks import Equations, UnitDelay
+from blocks import Equations, Hold, Pulse, Step, UnitDelay
 from blocks.contract.block import Block
 from cosim import Diagram, Simulation, simulate
 
@@ -101,3 +101,57 @@ def test_a_start_that_is_not_before_it(engine: str) -> None:
     """The event is at the start, once: the next one is at 0.1 n behind."""
     r = simulate(Stairs(), 0.25, initial={"due": -0.5}, log_every=0.05, engine=engine)
     assert r["plant.n"][:, 0].tolist() == [1, 1, 1, 1, 2, 2]
+
+
+@dataclass(frozen=True)
+class Reader(Block):
+    """y is u as it was at the newest event, which come at k / 10, before any event of a crossing there: 0."""
+
+    def define(self, b: Equations) -> None:
+        """Define the event."""
+        u = b.input("u")
+        y = b.mode("y", 0.0)
+        b.event_at("due", 0.1, lambda due: {y: u, due: np.floor(10.0 * due + 1.5) / 10.0}, "read")
+        b.output("y", y)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (Step(time=0.3), [0, 0, 0, 1, 1, 1, 1]),
+        (Step(time=0.25), [0, 0, 0, 1, 1, 1, 1]),
+        (Pulse(period="3/10", width="1/3"), [0, 0, 0, 1, 0, 0, 1]),
+        (Stairs(), [0, 1, 2, 3, 4, 5, 6]),
+    ],
+    ids=["step", "between", "pulse", "delay"],
+)
+def test_what_an_event_reads(source: Block, expected: list[int], engine: str) -> None:
+    """Instants and ticks that coincide are counted, states have moved; a hold behind it sees what it read."""
+    d = Diagram("d")
+    d.add("reader", Reader())
+    d.add("source", source)
+    d.add("hold", Hold(sample="1/10"))
+    d.connect("reader.y", "hold.u")
+    shown = "source.y"
+    if isinstance(
+        source, Stairs
+    ):  # counted up at the tick by its own event: the delay shows the count before
+        d.add("delay", UnitDelay(sample="1/10", initial=0.0))
+        d.connect("source.n", "delay.u")
+        shown, expected = "delay.y", [0, 0, 1, 2, 3, 4, 5]
+    d.connect(shown, "reader.u")
+    r = simulate(d, 0.6, log_every=0.1, engine=engine)
+    assert r["reader.y"][:, 0].tolist() == expected
+    assert r["hold.y"][:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_hold_behind_it_extrapolates_from_the_sample_before(engine: str) -> None:
+    """Two samples count after an event at a tick: the one before it, and the one of this tick."""
+    d = Diagram("d")
+    d.add("stairs", Stairs())
+    d.add("hold", Hold(sample="1/10", order=1))
+    d.connect("stairs.n", "hold.u")
+    r = simulate(d, 0.6, log_every=0.05, engine=engine)
+    assert r["hold.y"][4:, 0] == pytest.approx(10.0 * r.time[4:], abs=1e-9)

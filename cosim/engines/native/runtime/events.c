@@ -15,11 +15,21 @@
 enum { ROUNDS = 100, REPEATS = 1000 };
 
 static const double WINDOW = 1e-9; /* of the time still to go: REPEATS rounds of events within it do not end */
+static const double SAME_INSTANT = 1e-12; /* relative; times closer than this are one instant */
 static const double ANEW = 2.0;    /* stored sign of a crossing whose own reset may have changed it */
 static const double LAST_BITS = 0x1p-50; /* relative change of a state that counts as its rounding */
 static const double JUMP = 1e-6; /* of the largest value of a crossing: what moves it more is a jump */
 
 static int size_of(const pl_system *s, int event) { return s->reset_start[event + 1] - s->reset_start[event]; }
+
+/* Does an event wait for another part of this instant, with its sign as it was? */
+static int waits(const pl_run *r, int32_t event)
+{
+    const pl_system *s = r->system;
+    if (r->which == PL_EVENTS_BEFORE) return s->timed[event] && r->context->signs[event] != 0.0;
+    if (r->which == PL_ALL_EVENTS) return 0;
+    return !(s->timed[event] || s->follow_time[event]) || r->context->signs[event] == 0.0;
+}
 
 /* Events due at this instant into r->fired; their new signs are kept. */
 static int find_due(pl_run *r)
@@ -35,14 +45,14 @@ static int find_due(pl_run *r)
     for (int k = 0; k < r->n_loud; k++) {
         const int32_t i = r->loud[k];
         const double now = r->new_signs[i], before = c->signs[i];
-        if (now == before) continue;
+        if (now == before || waits(r, i)) continue;
         const int moving = fabs(pl_crossing(r, i)) <= s->threshold[i] && r->g_rates[i] != 0.0;
         pl_set_sign(r, i, now);
         if (before == ANEW) continue;
         if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
         if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
-    r->held_known = 1;
+    r->held_known = r->which == PL_ALL_EVENTS; /* those that wait are to be looked at again */
     return PL_DONE;
 }
 
@@ -241,6 +251,17 @@ static int reset(pl_run *r)
     return PL_DONE;
 }
 
+/* How many samples a count may say after a reset: the one before it, and that of this instant where it is counted. */
+static double samples_kept(const pl_run *r, int32_t place)
+{
+    const pl_system *s = r->system;
+
+    for (int i = 0; r->which == PL_TIMED_EVENTS && i < s->n_rates; i++)
+        for (int j = s->since_start[i]; r->due[i] && j < s->since_start[i + 1]; j++)
+            if (s->since[j] == place) return 2.0;
+    return 1.0;
+}
+
 /* Resets were applied: holds and step size control start anew, invariants and loops hold again. */
 static int restart(pl_run *r)
 {
@@ -249,17 +270,28 @@ static int restart(pl_run *r)
 
     for (int k = 0; k < r->n_fired; k++)
         for (int j = s->restarted_start[r->fired[k]]; j < s->restarted_start[r->fired[k] + 1]; j++)
-            if (c->h[s->restarted[j]] > 1.0) c->h[s->restarted[j]] = 1.0;
+            c->h[s->restarted[j]] = fmin(c->h[s->restarted[j]], samples_kept(r, s->restarted[j]));
     c->step = 0.0;
     c->error = 1e-4;
     if (s->n_invariants) pl_project(r, c->t, c->x);
     return pl_update_accepted(r, c->t, c->x);
 }
 
-void pl_begin_events(pl_run *r, int located)
+void pl_begin_events(pl_run *r, int located, int which)
 {
     r->round = -1;
     r->located = located;
+    r->which = which;
+    if (which != PL_ALL_EVENTS) r->held_known = 0;
+}
+
+int pl_timed_event_due(const pl_run *r)
+{
+    for (int i = 0; i < r->system->n_event_times; i++) {
+        const double time = r->context->h[r->system->event_time_place[i]];
+        if (time <= r->context->t + SAME_INSTANT * fmax(1.0, fabs(time))) return 1;
+    }
+    return 0;
 }
 
 int pl_handle_events(pl_run *r)
@@ -268,6 +300,7 @@ int pl_handle_events(pl_run *r)
 
     if (r->round < 0) {
         r->n_fired = 0;
+        if (r->located >= 0 && waits(r, r->located)) r->located = -1;
         if (r->located >= 0) keep_missed(r, &r->located, 1);
         if (r->unsolved) return PL_NO_SOLUTION;
         reason = find_due(r);

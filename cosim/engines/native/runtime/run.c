@@ -19,7 +19,7 @@
 /* Phases of a run. Between two stops: */
 enum { AT_INSTANT = 0, BEGIN_STRETCH, TAKE_STEP, LOG_WITHIN, END_STEP, LOG_STEP,
        /* and of the instant at which a stretch ends: */
-       LOCATED_EVENT, TICK, SEGMENTS, EVENTS, LOG_TICKS, LOG_INSTANT };
+       LOCATED_EVENT, TICK, TIMED_EVENTS, SEGMENTS, EVENTS, LOG_TICKS, LOG_INSTANT };
 
 /* The stretch is over: the context stands at its end, or at the crossing that was located. */
 static void arrive(pl_run *r)
@@ -31,7 +31,7 @@ static void arrive(pl_run *r)
     if (r->located < 0) return;
     if (r->stop - r->t1 <= pl_one_instant(r->begin, r->stop)) c->t = r->stop;
     r->stop = c->t;
-    pl_begin_events(r, r->located);
+    pl_begin_events(r, r->located, PL_EVENTS_BEFORE);
 }
 
 static int integrate(pl_run *r)
@@ -109,12 +109,17 @@ static int handle_instant(pl_run *r)
             return PL_APPROACHED;
         pl_count_ticks(r, r->stop);
         r->segment = r->again = r->rounds = 0;
-        r->phase = SEGMENTS;
+        r->phase = pl_timed_event_due(r) ? TIMED_EVENTS : SEGMENTS;
+        pl_begin_events(r, -1, PL_TIMED_EVENTS);
+        break;
+    case TIMED_EVENTS:
+        reason = pl_handle_events(r);
+        if (reason != PL_FULL_EVENTS) r->phase = SEGMENTS;
         break;
     case SEGMENTS:
         reason = pl_run_segments(r);
         if (reason == PL_CALL) break;
-        pl_begin_events(r, -1);
+        pl_begin_events(r, -1, PL_ALL_EVENTS);
         r->phase = r->system->n_events ? EVENTS : LOG_TICKS;
         break;
     case EVENTS:
@@ -164,7 +169,7 @@ void pl_approached(pl_run *r, int located)
 {
     pl_reset(r);
     r->stop = r->context->t;
-    pl_begin_events(r, located);
+    pl_begin_events(r, located, PL_EVENTS_BEFORE);
     r->phase = located >= 0 ? LOCATED_EVENT : TICK;
 }
 

@@ -37,6 +37,7 @@ typedef struct {
     const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
     const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
     const int32_t *eager;                              /* (n_events,) does it fire where a run starts beyond it? */
+    const int32_t *timed, *follow_time;                /* (n_events,) due at a time in h? fires with such a one too? */
     const int32_t *ends;                               /* (n_events,) does it end the run? */
     const int32_t *anew_start, *anew;                  /* events for which nothing that its resets do is a crossing */
     const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */

@@ -65,12 +65,12 @@ int unit_enter_event_mode(unit *u)
 }
 
 /* Crossings that changed their sign, until none does. */
-static int handle_crossings(unit *u)
+static int handle_crossings(unit *u, int which)
 {
     pl_run *r = &u->run;
 
     if (!u->model->system->n_events || u->context.stopped) return UNIT_OK;
-    pl_begin_events(r, -1);
+    pl_begin_events(r, -1, which);
     const int reason = pl_handle_events(r);
     return reason ? unit_explain(u, reason) : UNIT_OK;
 }
@@ -89,17 +89,21 @@ static int instant(unit *u)
     pl_forget_missed(r);
     if (u->off_invariants) pl_project(r, t, c->x);
     u->off_invariants = 0;
-    status = handle_crossings(u);
+    status = handle_crossings(u, PL_EVENTS_BEFORE);
     if (status) return status;
     r->stop = next > t && next - t <= SAME * fmax(1.0, fabs(t)) ? next : t;
     pl_count_ticks(r, r->stop);
+    if (pl_timed_event_due(r)) {
+        status = handle_crossings(u, PL_TIMED_EVENTS);
+        if (status) return status;
+    }
     r->again = 0;
     do { /* conditional parts follow what events change */
         r->segment = r->rounds = 0;
         const int reason = pl_run_segments(r);
         if (reason) return unit_explain(u, reason);
         r->round = 0;
-        status = handle_crossings(u);
+        status = handle_crossings(u, PL_ALL_EVENTS);
         if (status) return status;
         r->again = 1;
     } while (r->round > 0 && u->model->system->n_again && !u->context.stopped);
