@@ -13,7 +13,7 @@ from cosim.engines.codegen.callee_c import callee
 from cosim.engines.codegen.copies_c import SHORT, in_place, shape, tabled
 from cosim.engines.codegen.host_functions import host_functions
 from cosim.engines.codegen.number_tables import NumberTables
-from cosim.engines.codegen.parts_c import by_place, parts, table
+from cosim.engines.codegen.parts_c import by_place, lasting, parts, table
 from cosim.engines.codegen.plan import FunctionPlan, Plain, Plan, Shared
 from cosim.engines.codegen.planner import planned
 from cosim.engines.codegen.steps_c import step
@@ -28,6 +28,7 @@ INLINE = 400  # operations of a derivative that is copied into every stage of a 
 ADAPTIVE = (
     60  # the same of an adaptive step, which is looked at by itself: beyond, the call is 1 % of it at most
 )
+LASTING = ("accepted", "held_crossings")  # functions of which only what something changed is evaluated
 BLOCKS = 50  # signals; a system of fewer has no copies of blocks, whatever repeats inside a plant
 LARGE = 8000  # operations; beyond, -O1, which loses nothing there and compiles twice as fast
 
@@ -189,7 +190,7 @@ static PL_APART void derivative_called(const pl_args *a, double *restrict out) {
 
 def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -> str:
     """Functions that call their pieces, the integration step, and the table of all of it."""
-    functions = [f for f in plan.every if f.name not in ("signals", "held_crossings")]
+    functions = [f for f in plan.every if f.name not in ("signals", *LASTING)]
     lines = [_calls(f, f.name == "derivative" and inlined) for f in functions]
     if len(system.w0):
         lines.append(WITH_W)
@@ -198,6 +199,7 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
     held = len(set(plan.arranged["held_crossings"]))  # places of those that depend on what is held only
     lines.append(_calls(FunctionPlan("crossings", [p for f in crossings for p in f.pieces], 0), False))
     lines.append(parts("crossings", crossings, place_of))
+    lines += [lasting(plan.functions[name], len(system.h0), plan.callees) for name in LASTING]
     lines += [table(name, numbers) for name, numbers in by_place(place_of).items()]
     lines += [parts(name, [plan.functions[name]]) for name in ("crossing_rates", "resets")]
     segments = [f"segment{k}" for k in range(len(system.schedule))]
@@ -216,7 +218,7 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
         + f"static const pl_step steps[] = {{{', '.join(steps)}}};\n\n"
         "static const pl_model model = {\n"
         f"    PL_ABI, {', '.join(map(str, sizes))}, NV + NX, {plan.integers},\n"
-        f"    prepare, {alone}, steps, accepted, &crossings_parts, moving_crossings,\n"
+        f"    prepare, {alone}, steps, &accepted, &crossings_parts, &held_crossings, moving_crossings,\n"
         f"    {held}, {len(set(place_of))}, place_of, event_start, event_at,\n"
         "    &crossing_rates_parts, &resets_parts,\n"
         f"    invariants, correction, residual, starting, delayed, seconds, segments, signals,\n"

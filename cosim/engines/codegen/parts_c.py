@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate
 
-from cosim.engines.codegen.plan import FunctionPlan, Piece
+from cosim.engines.codegen.plan import Callee, FunctionPlan, Piece
 
 
 def parts(name: str, functions: Sequence[FunctionPlan], places: Sequence[int] = ()) -> str:
@@ -29,6 +29,45 @@ def parts(name: str, functions: Sequence[FunctionPlan], places: Sequence[int] = 
     inside = ", ".join([name, str(len(pieces)), *(f"{name}_{field}" for field in ("pieces", *tables))])
     lines.append(f"static const pl_parts {name}_parts = {{{inside}}};\n")
     return "".join(lines)
+
+
+def lasting(f: FunctionPlan, nh: int, callees: Sequence[Callee]) -> str:
+    """The table `pl_lasting` of a function: what its pieces give, and which read each of nh places."""
+    pieces = f.pieces if any(p.outputs for p in f.pieces) else []
+    needs = _needed(pieces)
+    own = [p.reads() for p in pieces]
+    reads = [set().union(*(own[k] for k in n)) for n in needs]
+    asks = [any(callees[c].host is not None for k in n for c in pieces[k].calls()) for n in needs]
+    runs = [_runs(sorted(p.outputs)) for p in pieces]
+    readers: list[list[int]] = [[] for _ in range(nh if pieces else 0)]
+    for k, read in enumerate(reads):
+        for place in read:
+            if place.array == "h":
+                readers[place.index].append(k)
+    moves = [asked or any(v.array in "txw" for v in read) for asked, read in zip(asks, reads, strict=True)]
+    tables = {
+        "needs_start": [*accumulate(map(len, needs), initial=0)],
+        "needs": [k for n in needs for k in n],
+        "runs_start": [*accumulate(map(len, runs), initial=0)],
+        "runs": [v for found in runs for run in found for v in run],
+        "readers_start": [*accumulate(map(len, readers), initial=0)],
+        "readers": [k for found in readers for k in found],
+        "restless": [*map(int, moves)],
+    }
+    called = ", ".join([*(p.name for p in pieces), "0"])
+    lines = [f"static const pl_function {f.name}_pieces[] = {{{called}}};\n"]
+    lines += [table(f"{f.name}_{field}", v) for field, v in tables.items()]
+    inside = [f"{f.name}_{field}" for field in ("pieces", *tables)]
+    inside = [str(len(pieces)), *inside, str(sum(map(len, runs)))]
+    lines.append(f"static const pl_lasting {f.name} = {{{', '.join(inside)}}};\n")
+    return "".join(lines)
+
+
+def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Places in order as those from one to before another."""
+    begins = [v for k, v in enumerate(places) if not k or places[k - 1] != v - 1]
+    ends = [v + 1 for k, v in enumerate(places) if k + 1 == len(places) or places[k + 1] != v + 1]
+    return [*zip(begins, ends, strict=True)]
 
 
 def by_place(place_of: Sequence[int]) -> dict[str, list[int]]:

@@ -77,6 +77,14 @@ class Plain:
     needs: set[int] = field(default_factory=set)
     outputs: set[int] = field(default_factory=set)
 
+    def reads(self) -> set[ArrayPlace]:
+        """All numbers in arrays that it reads."""
+        return {v for step in self.steps for v in step.operands if isinstance(v, ArrayPlace)}
+
+    def calls(self) -> set[int]:
+        """Numbers of the functions it calls."""
+        return {step.callee for step in self.steps if isinstance(step, Call)}
+
 
 @dataclass(frozen=True, slots=True)
 class PlaceColumn:
@@ -119,6 +127,11 @@ class Shape:
         """Columns of the table of numbers."""
         return max((v.column + 1 for v in self._operands() if isinstance(v, NumberColumn)), default=0)
 
+    @property
+    def read(self) -> set[PlaceColumn]:
+        """Columns of places that are read."""
+        return {v for v in self._operands() if isinstance(v, PlaceColumn)}
+
     def _operands(self) -> Iterator[ShapeOperand]:
         return (v for _, operands in self.operations for v in operands)
 
@@ -140,6 +153,16 @@ class Shared:
     copies: list[Copies] = field(default_factory=list)
     needs: set[int] = field(default_factory=set)
     outputs: set[int] = field(default_factory=set)
+
+    def reads(self) -> set[ArrayPlace]:
+        """All numbers in arrays that it reads."""
+        return {
+            ArrayPlace(v.array, row[v.column]) for c in self.copies for v in c.shape.read for row in c.places
+        }
+
+    def calls(self) -> set[int]:
+        """Numbers of the functions it calls: none."""
+        return set()
 
 
 Piece = Plain | Shared

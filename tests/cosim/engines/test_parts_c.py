@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import re
 
-from cosim.engines.codegen.parts_c import by_place, parts
-from cosim.engines.codegen.plan import FunctionPlan, Plain
+from cosim.engines.codegen.parts_c import by_place, lasting, parts
+from cosim.engines.codegen.plan import ArrayPlace, Compute, FunctionPlan, Plain
 
 
 def function(name, *pieces):
@@ -54,3 +54,20 @@ def test_events_by_the_places_of_their_crossings():
     found = by_place([2, 0, 2, 1, 0])
     assert found == {"place_of": [2, 0, 2, 1, 0], "event_start": [0, 2, 3, 5], "event_at": [1, 4, 3, 0, 2]}
     assert by_place([]) == {"place_of": [], "event_start": [0], "event_at": []}
+
+
+def test_a_place_of_h_changes_the_pieces_that_read_it_and_those_that_need_them() -> None:
+    def piece(name: str, read: ArrayPlace, needs: set[int], outputs: set[int]) -> Plain:
+        return Plain(name, [Compute("sq", (read,), 0, ())], needs, outputs)
+
+    pieces = [
+        piece("f_0", ArrayPlace("h", 1), set(), {0, 1, 3}),
+        piece("f_1", ArrayPlace("h", 0), {0}, {2}),
+        piece("f_2", ArrayPlace("x", 0), set(), {4}),
+    ]
+    text = lasting(FunctionPlan("f", [*pieces], 3), 2, [])
+    assert "f_readers_start[] = {0, 1, 3, 0}" in text
+    assert "f_readers[] = {1, 0, 1, 0}" in text  # h[0]: the second; h[1]: the first, which the second needs
+    assert "f_restless[] = {0, 0, 1, 0}" in text
+    assert "f_runs_start[] = {0, 2, 3, 4, 0}" in text
+    assert "f_runs[] = {0, 2, 3, 4, 2, 3, 4, 5, 0}" in text

@@ -46,7 +46,7 @@ int pl_update_accepted(pl_run *r, double t, const double *x);
 int pl_factor(pl_stiff *s, int n, double diagonal);
 void pl_solve_factored(const pl_stiff *s, int n, double *b);
 void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out);
-void pl_set_held(pl_run *r, const int32_t *places, int n);
+void pl_set_held(pl_run *r, const int32_t *places, const double *values, int n);
 void start_run(pl_run *r, const pl_batch *b, int64_t i);
 int pl_project(pl_run *r, double t, double *x);
 int32_t farthest_state(const pl_run *r, const double *x, const double *trial);
@@ -171,13 +171,21 @@ def test_an_accepted_state_is_whole_and_with_it_the_solution_to_start_from(runti
     assert list(solution) == [5.0, 6.0, 8.0]
 
 
-def test_held_numbers_are_set_and_it_is_known_whether_one_changed(runtime):
-    h = runtime.array([1.0, 2.0, 3.0])
-    r = runtime.run(context=runtime.new("pl_context", h=h), out=runtime.array([3.0, 1.0, 9.0]))
-    for known in (0, 1):  # the second time nothing changes
-        r.held_known = 1
-        runtime.c.pl_set_held(r, runtime.array([2, 1, 0], "int32_t"), 2)
-        assert (list(h), r.held_known) == ([1.0, 1.0, 3.0], known)
+def test_held_numbers_are_set_and_what_reads_one_that_changed_is_stale(runtime):
+    h, values = runtime.array([1.0, 2.0, 3.0]), runtime.array([3.0, 1.0, 9.0])
+    starts, readers = runtime.array([0, 0, 1, 2], "int32_t"), runtime.array([1, 0], "int32_t")
+    lasting = runtime.new("pl_lasting", n_pieces=2, readers_start=starts, readers=readers)
+    stale = [runtime.array([0, 0], "int32_t") for _ in range(2)]
+    r = runtime.run(
+        {"accepted": lasting, "held_crossings": lasting}, {"n_events": 1},
+        context=runtime.new("pl_context", h=h), held_known=1, accepted_known=1,
+        stale_crossings=stale[0], stale_accepted=stale[1],
+    )  # fmt: skip
+    for changed in (1, 0):  # the second time nothing changes
+        stale[0][1] = stale[1][1] = 0
+        runtime.c.pl_set_held(r, runtime.array([2, 1, 0], "int32_t"), values, 2)
+        assert list(h) == [1.0, 1.0, 3.0]
+        assert [[*flags] for flags in stale] == [[0, changed]] * 2
 
 
 def test_a_run_of_a_batch_begins_with_its_own_numbers_and_no_past(runtime):
@@ -282,10 +290,11 @@ def test_a_step_without_invariants_is_as_it_was_integrated(runtime):
 
 def test_a_run_that_is_put_back_forgets_what_crossings_were(runtime):
     r = runtime.run({}, {"n_events": 2}, n_dense=4, unsolved=1)
-    r.farthest, r.largest = runtime.array([1.0, 2.0]), runtime.array([3.0, 4.0])
+    r.farthest, r.largest, r.missed = (runtime.array([1.0 + k, 2.0]) for k in range(3))
     r.n_idle = runtime.array([5, 6], "int32_t")
     runtime.c.pl_reset(r)
-    assert [*r.farthest[0:2], *r.largest[0:2], *r.n_idle[0:2]] == [0.0] * 6
+    found = [*r.farthest[0:2], *r.largest[0:2], *r.missed[0:2], *r.n_idle[0:2]]
+    assert found == [0.0] * 8
     assert (r.n_dense, r.unsolved, r.horizon) == (0, 0, math.inf) and math.isnan(r.dense_since)
 
 

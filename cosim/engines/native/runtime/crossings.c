@@ -10,18 +10,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first place that is evaluated: those before it are what they were where they were looked at last. */
-static int first_looked_at(const pl_run *r) { return r->held_known ? r->model->n_held_places : 0; }
-
 double pl_crossing(const pl_run *r, int i) { return r->g[r->model->place_of[i]]; }
+
+static void look_at(pl_run *r, int32_t first, int32_t last)
+{
+    r->looked_at[2 * r->n_looked_at] = first;
+    r->looked_at[2 * r->n_looked_at++ + 1] = last;
+}
+
+/* Those that depend on what is held only, where that has changed. */
+static void evaluate_held(pl_run *r)
+{
+    const pl_lasting *f = r->model->held_crossings;
+
+    pl_evaluate_stale(r, f, r->stale_crossings, r->g);
+    for (int32_t k = 0; k < f->n_pieces; k++)
+        for (int32_t j = f->runs_start[k]; r->stale_crossings[k] && j < f->runs_start[k + 1]; j++)
+            look_at(r, f->runs[2 * j], f->runs[2 * j + 1]);
+}
+
+void pl_look_again(pl_run *r, int i)
+{
+    const pl_parts *f = r->model->crossings;
+
+    if (r->model->place_of[i] < r->model->n_held_places) r->stale_crossings[f->n_pieces < 2 ? 0 : f->piece_of[i]] = 1;
+}
+
+void pl_all_looked_at(pl_run *r)
+{
+    r->held_known = 1;
+    memset(r->stale_crossings, 0, sizeof(int32_t) * (size_t)r->model->held_crossings->n_pieces);
+}
 
 static void evaluate(pl_run *r, double t, const double *x)
 {
+    const pl_model *m = r->model;
+
     pl_set_arguments(r, t, x);
-    if (r->held_known)
-        r->model->moving_crossings(&r->a, r->g);
-    else
-        r->model->crossings->all(&r->a, r->g);
+    r->n_looked_at = 0;
+    if (!r->held_known) {
+        m->crossings->all(&r->a, r->g);
+        look_at(r, 0, m->n_places);
+        return;
+    }
+    evaluate_held(r);
+    m->moving_crossings(&r->a, r->g);
+    look_at(r, m->n_held_places, m->n_places);
 }
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
@@ -102,7 +136,10 @@ static void find_loud(pl_run *r)
     int n = 0;
 
     settle_sides(r);
-    const int places = loud_places(r->g, r->side, r->limit, first_looked_at(r), m->n_places, r->special);
+    int places = 0;
+    for (int k = 0; k < r->n_looked_at; k++)
+        places += loud_places(
+            r->g, r->side, r->limit, r->looked_at[2 * k], r->looked_at[2 * k + 1], r->special + places);
     for (int k = 0; k < places; k++) {
         const int place = r->special[k];
         for (int j = m->event_start[place]; j < m->event_start[place + 1]; j++)
@@ -160,7 +197,11 @@ PL_WIDE static void note_sizes(const double *restrict g, double *restrict reache
     }
 }
 
-void pl_note_farthest(pl_run *r) { note_sizes(r->g, r->reached, first_looked_at(r), r->model->n_places); }
+void pl_note_farthest(pl_run *r)
+{
+    for (int k = 0; k < r->n_looked_at; k++)
+        note_sizes(r->g, r->reached, r->looked_at[2 * k], r->looked_at[2 * k + 1]);
+}
 
 double pl_farthest(const pl_run *r, int i) { return fmax(r->farthest[i], r->reached[r->model->place_of[i]]); }
 
@@ -172,6 +213,7 @@ void pl_forget_farthest(pl_run *r, int i)
     for (int k = m->event_start[place]; k < m->event_start[place + 1]; k++)
         r->farthest[m->event_at[k]] = pl_farthest(r, m->event_at[k]);
     r->reached[place] = r->farthest[i] = 0.0;
+    pl_look_again(r, i);
 }
 
 /* A crossing inside the step, above zero where it has crossed to `side`. */
@@ -369,7 +411,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
         }
         pl_note_farthest(r);
         for (int k = 0; k < r->n_loud; k++) pl_set_sign(r, r->loud[k], r->new_signs[r->loud[k]]);
-        r->held_known = 1;
+        pl_all_looked_at(r);
         low = high;
     }
     return PL_DONE;

@@ -1,5 +1,5 @@
-/* Zero crossings: their signs, and where in a step one changes. What writes to h says so (r->held_known = 0), so that those
-   that depend on what is held are looked at again; every call of pl_advance begins with it. */
+/* Zero crossings: their signs, and where in a step one changes. What writes to h says so (pl_held_changed), so that those
+   that depend on what was written are looked at again; every call of pl_advance begins with all. */
 
 #ifndef PL_CROSSINGS_H
 #define PL_CROSSINGS_H
@@ -12,6 +12,10 @@ double pl_crossing(const pl_run *r, int i);
 void pl_set_sign(pl_run *r, int i, double now);
 /* How far off zero a crossing is by rounding has changed: what is compared has to follow. */
 void pl_settle_side(pl_run *r, int i);
+/* The crossing of an event is to be looked at again, as if what it depends on had changed. */
+void pl_look_again(pl_run *r, int i);
+/* All that depends on what is held has been looked at, and its signs are stored. */
+void pl_all_looked_at(pl_run *r);
 /* Crossings into r->g, but for those that are known to be what they were. Those that are not beyond their thresholds
    on the sides that are stored are the r->n_loud in r->loud, their signs in r->new_signs: by their values, on the
    threshold by where they move (r->g_rates), at rest there as each says. PL_NO_SIGN where one (r->index) has none. */

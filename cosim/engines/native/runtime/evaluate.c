@@ -16,7 +16,8 @@ void pl_update_constants(pl_run *r)
     r->a.w = c->w;
     r->a.p = c->p;
     r->a.x = c->x;
-    r->held_known = r->sides_known = 0; /* the host may have written anywhere */
+    r->sides_known = 0;
+    pl_all_changed(r); /* the host may have written anywhere */
     /* constants of the functions depend on parameters only */
     if (r->model->np && memcmp(r->prepared, c->p, size) == 0) return;
     memcpy(r->prepared, c->p, size);
@@ -65,16 +66,44 @@ void pl_evaluate_derivative(pl_run *r, double t, const double *x, double *f)
     r->model->derivative(&r->a, f);
 }
 
-void pl_set_held(pl_run *r, const int32_t *places, int n)
+enum { STALE = 1, NEEDED = 2 };
+
+void pl_evaluate_stale(pl_run *r, const pl_lasting *f, const int32_t *stale, double *out)
+{
+    int32_t *wanted = r->wanted;
+
+    for (int32_t k = 0; k < f->n_pieces; k++) wanted[k] = stale[k] || f->restless[k] ? STALE : 0;
+    for (int32_t k = 0; k < f->n_pieces; k++) {
+        if (wanted[k] != STALE) continue;
+        for (int32_t j = f->needs_start[k]; j < f->needs_start[k + 1]; j++)
+            if (!wanted[f->needs[j]]) wanted[f->needs[j]] = NEEDED;
+    }
+    for (int32_t k = 0; k < f->n_pieces; k++)
+        if (wanted[k]) f->pieces[k](&r->a, out);
+}
+
+static void mark_readers(const pl_lasting *f, int32_t *stale, int32_t place)
+{
+    if (!f->n_pieces) return;
+    for (int32_t j = f->readers_start[place]; j < f->readers_start[place + 1]; j++) stale[f->readers[j]] = 1;
+}
+
+void pl_held_changed(pl_run *r, int32_t place)
+{
+    if (r->held_known && r->system->n_events) mark_readers(r->model->held_crossings, r->stale_crossings, place);
+    if (r->accepted_known) mark_readers(r->model->accepted, r->stale_accepted, place);
+}
+
+void pl_set_held(pl_run *r, const int32_t *places, const double *values, int n)
 {
     double *h = r->context->h;
     for (int i = 0; i < n; i++) {
         uint64_t old, new; /* bit by bit */
         memcpy(&old, h + places[i], sizeof old);
-        memcpy(&new, r->out + i, sizeof new);
+        memcpy(&new, values + i, sizeof new);
         if (old == new) continue;
-        h[places[i]] = r->out[i];
-        r->held_known = 0;
+        h[places[i]] = values[i];
+        pl_held_changed(r, places[i]);
     }
 }
 
@@ -91,6 +120,27 @@ int pl_not_finite_at(pl_run *r, double t, const double *x)
     return PL_NOT_FINITE;
 }
 
+/* Those that what changed may have changed. */
+static int follow(pl_run *r)
+{
+    const pl_lasting *f = r->model->accepted;
+    const int32_t *runs = f->runs;
+
+    for (int32_t k = 0; !r->accepted_known && k < f->n_pieces; k++) r->stale_accepted[k] = 1;
+    pl_evaluate_stale(r, f, r->stale_accepted, r->out);
+    r->accepted_known = 1;
+    memset(r->stale_accepted, 0, sizeof(int32_t) * (size_t)f->n_pieces);
+    for (int32_t k = 0; k < f->n_pieces; k++)
+        for (int32_t j = f->runs_start[k]; r->wanted[k] == STALE && j < f->runs_start[k + 1]; j++)
+            if (!pl_all_finite(r->out + runs[2 * j], runs[2 * j + 1] - runs[2 * j])) return 0;
+    for (int32_t k = 0; k < f->n_pieces; k++)
+        for (int32_t j = f->runs_start[k]; r->wanted[k] == STALE && j < f->runs_start[k + 1]; j++) {
+            const int32_t first = runs[2 * j];
+            pl_set_held(r, r->system->accepted + first, r->out + first, runs[2 * j + 1] - first);
+        }
+    return 1;
+}
+
 int pl_update_accepted(pl_run *r, double t, const double *x)
 {
     const pl_system *s = r->system;
@@ -102,8 +152,5 @@ int pl_update_accepted(pl_run *r, double t, const double *x)
     /* the present solution is one to start from */
     if (s->n_unknowns) memcpy(c->solution, c->w, sizeof(double) * (size_t)s->n_unknowns);
     if (!s->n_accepted) return PL_DONE;
-    r->model->accepted(&r->a, r->out);
-    if (!pl_all_finite(r->out, s->n_accepted)) return pl_not_finite_at(r, t, x);
-    pl_set_held(r, s->accepted, s->n_accepted);
-    return PL_DONE;
+    return follow(r) ? PL_DONE : pl_not_finite_at(r, t, x);
 }

@@ -52,7 +52,10 @@ static int find_due(pl_run *r)
         if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
         if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
-    r->held_known = r->which == PL_ALL_EVENTS; /* those that wait are to be looked at again */
+    if (r->which == PL_ALL_EVENTS || !s->n_event_times)
+        pl_all_looked_at(r);
+    else
+        r->held_known = 0; /* those that wait are to be looked at again */
     return PL_DONE;
 }
 
@@ -110,6 +113,7 @@ static void keep_missed(pl_run *r, const int32_t *events, int n)
         if (!may_be_missed(r, i) || !(g <= rounding[i])) continue;
         r->missed[i] = g;
         pl_settle_side(r, i);
+        pl_look_again(r, i);
         r->any_missed = 1;
     }
 }
@@ -117,8 +121,13 @@ static void keep_missed(pl_run *r, const int32_t *events, int n)
 void pl_forget_missed(pl_run *r)
 {
     if (!r->any_missed) return;
-    for (int i = 0; i < r->system->n_events; i++) r->missed[i] = 0.0;
-    r->any_missed = r->held_known = r->sides_known = 0;
+    for (int i = 0; i < r->system->n_events; i++) {
+        if (r->missed[i] == 0.0) continue;
+        r->missed[i] = 0.0;
+        pl_settle_side(r, i);
+        pl_look_again(r, i);
+    }
+    r->any_missed = 0;
 }
 
 /* Has a crossing not left its threshold since it fired last, but for what rounding makes of it? */
@@ -180,6 +189,12 @@ static int in_conflict(pl_run *r)
 
 static double *target(pl_context *c, int32_t place) { return place < 0 ? c->x - 1 - place : c->h + place; }
 
+static void set_target(pl_run *r, int32_t place, double value)
+{
+    *target(r->context, place) = value;
+    if (place >= 0) pl_held_changed(r, place);
+}
+
 static int64_t length_of_records(const pl_run *r)
 {
     int64_t length = 0;
@@ -228,17 +243,17 @@ static int reset(pl_run *r)
     if (in_conflict(r)) return PL_CONFLICT;
     evaluate_resets(r);
     if (r->cancel) return PL_CANCELLED;
-    r->held_known = 0;
     record(r, 0);
     for (int k = 0; k < r->n_fired; k++) {
         const int event = r->fired[k];
         if (s->ends[event] && !c->stopped) c->stopped = event + 1;
         for (int j = s->reset_start[event]; j < s->reset_start[event + 1]; j++)
-            *target(c, s->reset_places[j]) = r->resets[j];
+            set_target(r, s->reset_places[j], r->resets[j]);
         for (int j = s->renewed_start[event]; j < s->renewed_start[event + 1]; j++)
             c->next[s->renewed[j]] = c->h[s->renewed[j]];
         for (int j = s->anew_start[event]; j < s->anew_start[event + 1]; j++) {
             pl_set_sign(r, s->anew[j], ANEW);
+            pl_look_again(r, s->anew[j]);
         }
         if (!pl_all_finite(r->resets + s->reset_start[event], size_of(s, event))) {
             r->index = PL_IN_RESET;
@@ -251,15 +266,16 @@ static int reset(pl_run *r)
     return PL_DONE;
 }
 
-/* How many samples a count may say after a reset: the one before it, and that of this instant where it is counted. */
-static double samples_kept(const pl_run *r, int32_t place)
+/* A count says no more samples after a reset than the one before it, and that of this instant where it is counted. */
+static void keep_samples(pl_run *r, int32_t place)
 {
     const pl_system *s = r->system;
+    double kept = 1.0;
 
     for (int i = 0; r->which == PL_TIMED_EVENTS && i < s->n_rates; i++)
         for (int j = s->since_start[i]; r->due[i] && j < s->since_start[i + 1]; j++)
-            if (s->since[j] == place) return 2.0;
-    return 1.0;
+            if (s->since[j] == place) kept = 2.0;
+    if (r->context->h[place] > kept) set_target(r, place, kept);
 }
 
 /* Resets were applied: holds and step size control start anew, invariants and loops hold again. */
@@ -270,7 +286,7 @@ static int restart(pl_run *r)
 
     for (int k = 0; k < r->n_fired; k++)
         for (int j = s->restarted_start[r->fired[k]]; j < s->restarted_start[r->fired[k] + 1]; j++)
-            c->h[s->restarted[j]] = fmin(c->h[s->restarted[j]], samples_kept(r, s->restarted[j]));
+            keep_samples(r, s->restarted[j]);
     c->step = 0.0;
     c->error = 1e-4;
     if (s->n_invariants) pl_project(r, c->t, c->x);
@@ -282,7 +298,7 @@ void pl_begin_events(pl_run *r, int located, int which)
     r->round = -1;
     r->located = located;
     r->which = which;
-    if (which != PL_ALL_EVENTS) r->held_known = 0;
+    if (which != PL_ALL_EVENTS && r->system->n_event_times) r->held_known = 0;
 }
 
 int pl_timed_event_due(const pl_run *r)

@@ -103,7 +103,7 @@ void pl_count_ticks(pl_run *r, double t)
     c->t = t;
     for (int64_t done = pl_instants_passed(r); done < s->n_instants && s->instant_time[done] <= t; done++) {
         c->h[s->instant_place[done]] += 1;
-        r->held_known = 0;
+        pl_all_changed(r);
         c->instants[s->instant_list[done]]++;
     }
     for (int i = 0; i < s->n_rates; i++) {
@@ -141,14 +141,14 @@ int pl_run_segments(pl_run *r)
         if (s->segment_kind[i] == PL_SOLVE) {
             const int reason = pl_solve_segment(r, i);
             if (reason) return reason;
-            r->held_known = 0;
+            pl_all_changed(r);
             continue;
         }
         r->model->segments[i](&r->a, r->out);
         const int32_t *places = s->segment_writes + s->segment_start[i];
         if (s->segment_kind[i] == PL_EXTERNAL) {
             if (is_answered(r, i)) {
-                pl_set_held(r, places, s->segment_start[i + 1] - s->segment_start[i]);
+                pl_set_held(r, places, r->out, s->segment_start[i + 1] - s->segment_start[i]);
                 continue;
             }
             r->segment++; /* the host writes what the block returns, then calls again */
@@ -158,7 +158,7 @@ int pl_run_segments(pl_run *r)
         if (s->segment_kind[i] == PL_UPDATE)
             for (int j = 0; j < s->segment_size[i]; j++) c->next[places[j]] = r->out[j];
         else
-            pl_set_held(r, places, s->segment_size[i]);
+            pl_set_held(r, places, r->out, s->segment_size[i]);
         if (s->segment_kind[i] == PL_REPEAT && r->out[0] != 0.0) {
             if (++r->rounds >= s->segment_limit[i]) return PL_NO_LAST_ROUND;
             r->segment--; /* once more */
@@ -182,6 +182,7 @@ int pl_initialise(pl_run *r)
         pl_set_arguments(r, c->t, c->x);
         if (r->unsolved) return PL_NO_SOLUTION;
         r->model->starting(&r->a, r->out);
+        pl_all_changed(r);
         changed = 0;
         for (int i = 0; i < s->n_starting; i++) {
             changed |= c->h[s->starting[i]] != r->out[i];

@@ -21,7 +21,7 @@
 #define PL_WIDE
 #endif
 
-#define PL_ABI 10
+#define PL_ABI 11
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
@@ -78,6 +78,17 @@ typedef struct {
     const int32_t *piece_of, *needs_start, *needs;
 } pl_parts;
 
+/* A function whose numbers stay what they are until something changes that they read. */
+typedef struct {
+    int32_t n_pieces; /* 0: it gives none */
+    const pl_function *pieces; /* that together give all, in the order of their calls */
+    const int32_t *needs_start, *needs; /* (n_pieces + 1,) those to call for a piece, itself last */
+    const int32_t *runs_start, *runs; /* (n_pieces + 1,) what a piece gives: places from the first to before the second */
+    const int32_t *readers_start, *readers; /* (nh + 1,) pieces that read a place of h, or need one that does */
+    const int32_t *restless; /* (n_pieces,) does it read more than h and p, or ask the host? */
+    int32_t n_runs;
+} pl_lasting;
+
 /* The compiled functions of a system. */
 typedef struct {
     int32_t abi;
@@ -85,10 +96,11 @@ typedef struct {
     int64_t nv, niv;                /* doubles and integers of scratch the functions need */
     pl_function prepare, derivative; /* c from p; (nx,) */
     const pl_step *steps;           /* by the method's number */
-    pl_function accepted;           /* new values of accepted memories */
+    const pl_lasting *accepted;     /* new values of accepted memories */
     /* Crossings that are equal have one place among n_places, in an order that suits the code; the first n_held_places
        depend on what is held only, moving_crossings gives the others: those that change inside a step. */
     const pl_parts *crossings; /* (n_places,), asked for by the numbers of events */
+    const pl_lasting *held_crossings;
     pl_function moving_crossings;
     int32_t n_held_places, n_places;
     const int32_t *place_of;               /* (ne,) */

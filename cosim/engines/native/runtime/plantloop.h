@@ -194,7 +194,11 @@ typedef struct {
     double *corners_before, *corners_behind, *corners_now; /* (n_corners,) at places of the step at hand */
     int32_t *special, *wanted; /* numbers of those on zero; is a piece to be called? */
     int32_t *loud, n_loud; /* crossings that are not beyond their thresholds, on the sides that are stored */
-    int32_t any_missed, held_known, sides_known; /* g and signs are those of all held; sides and limits are up to date */
+    /* g and signs are those of all held, accepted memories have followed it, but for what stale pieces give; sides and
+       limits are up to date */
+    int32_t any_missed, held_known, accepted_known, sides_known;
+    int32_t *stale_crossings, *stale_accepted; /* (n_pieces,) has anything changed that they read? */
+    int32_t *looked_at, n_looked_at; /* places of crossings that were looked at last, from one to before the next */
     int32_t *due;
     long long *iv;
     double horizon;        /* end of the stretch under way: delayed jumps there belong to the next one */

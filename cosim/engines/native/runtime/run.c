@@ -181,10 +181,10 @@ void pl_reset(pl_run *r)
     r->dense_since = NAN; /* events that follow each other are counted anew */
     r->n_dense = 0;
     pl_forget_pace(r);
-    r->any_missed = 1;
-    pl_forget_missed(r);
+    r->any_missed = r->sides_known = 0;
+    pl_all_changed(r);
     for (int i = 0; i < r->system->n_events; i++) {
-        r->farthest[i] = r->largest[i] = 0.0;
+        r->missed[i] = r->farthest[i] = r->largest[i] = 0.0;
         r->n_idle[i] = 0;
     }
     for (int k = 0; k < r->model->n_places; k++) r->reached[k] = 0.0;

@@ -44,7 +44,8 @@ static size_t newton_doubles(const pl_system *s)
 static int32_t most_pieces(const pl_model *m)
 {
     const int32_t a = m->crossings->n_pieces, b = m->crossing_rates->n_pieces, c = m->resets->n_pieces;
-    return a > b ? (a > c ? a : c) : b > c ? b : c;
+    const int32_t some = a > b ? (a > c ? a : c) : b > c ? b : c;
+    return some > m->accepted->n_pieces ? some : m->accepted->n_pieces;
 }
 
 /* Every state, in h or x, may be reset by an event. */
@@ -61,8 +62,9 @@ size_t pl_workspace_size(const pl_model *m, const pl_system *s)
                      padded((size_t)s->n_events) + newton_doubles(s) + padded(pl_delay_doubles(s));
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
     doubles += 3 * padded((size_t)m->n_corners);
+    doubles += padded((size_t)most_pieces(m)) + padded((size_t)m->accepted->n_pieces);
     if (s->n_events)
-        doubles += 7 * padded((size_t)s->n_events) + 4 * padded((size_t)m->n_places) + padded((size_t)most_pieces(m)) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
+        doubles += 7 * padded((size_t)s->n_events) + 4 * padded((size_t)m->n_places) + padded((size_t)m->held_crossings->n_pieces) + padded((size_t)m->held_crossings->n_runs + 1) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
 }
 
@@ -105,6 +107,8 @@ void pl_instantiate(pl_run *r, void *workspace)
     r->corners_before = take(&next, (size_t)m->n_corners);
     r->corners_behind = take(&next, (size_t)m->n_corners);
     r->corners_now = take(&next, (size_t)m->n_corners);
+    r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
+    r->stale_accepted = (int32_t *)take(&next, (size_t)m->accepted->n_pieces);
     if (s->n_events) {
         r->fired = (int32_t *)take(&next, (size_t)s->n_events);
         r->farthest = take(&next, (size_t)s->n_events);
@@ -117,7 +121,8 @@ void pl_instantiate(pl_run *r, void *workspace)
         r->g_rates = take(&next, (size_t)s->n_events);
         r->special = (int32_t *)take(&next, (size_t)s->n_events);
         r->loud = r->special + s->n_events; /* two integers have room in a double */
-        r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
+        r->stale_crossings = (int32_t *)take(&next, (size_t)m->held_crossings->n_pieces);
+        r->looked_at = (int32_t *)take(&next, (size_t)m->held_crossings->n_runs + 1); /* two integers each */
         r->n_idle = (int32_t *)take(&next, (size_t)s->n_events);
         r->resets = take(&next, (size_t)s->reset_start[s->n_events]);
         r->reset_now = (int32_t *)take(&next, (size_t)s->reset_start[s->n_events]);
