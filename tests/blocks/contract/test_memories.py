@@ -121,7 +121,7 @@ def test_what_is_not_given_is_what_the_calls_say(declared):
     by_name = {m.name: m for m in declared.memories}
     assert {m.size for m in declared.memories} == {1}
     begins = {name: m.initial.tolist() for name, m in by_name.items() if m.initial.any()}
-    assert begins == {"x": [0.5], "k": [0.25], "m": [0.75], "branch": [1.0]}
+    assert begins == {"x": [0.5], "k": [0.25], "m": [0.75], "t": [0.5], "branch": [1.0]}
     x, d, draws, slope = (by_name[name] for name in ("x", "d", "r", "slope"))
     assert (x.static, list(np.ravel(x.nominal)), x.part, x.labels) == ("solve", [1.0], "", ())
     assert (d.shortest, d.longest, draws.distribution) == (0.0, 0.0, "normal")
