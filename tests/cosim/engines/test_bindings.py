@@ -12,8 +12,7 @@ STRUCTURES = [
     "pl_args", "pl_row", "pl_method", "pl_equal_steps", "pl_parts", "pl_model", "pl_system", "pl_settings",
     "pl_history", "pl_context", "pl_buffer", "pl_event_log", "pl_log", "pl_counters", "pl_jacobian",
     "pl_frame", "pl_stiff", "pl_run", "pl_batch", "pl_fmu_call", "pl_fmu", "pl_fmu_batch", "pl_foreign",
-    "pl_fmu_events",
-    "pl_samples", "pl_fmu_unit", "pl_coupling", "pl_kept", "pl_kept_unit",
+    "pl_fmu_events", "pl_samples", "pl_fmu_unit", "pl_coupling", "pl_kept", "pl_kept_unit", "pl_lasting",
 ]  # fmt: skip
 
 
