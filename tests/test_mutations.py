@@ -120,6 +120,7 @@ def test_the_page_counts_and_keeps_reasons():
     assert "same: nobody looks at it" in written(text, "a.py", drawn, every, 1)
 
 
+@pytest.mark.slow
 def test_rows_of_files_that_changed_are_listed(monkeypatch, capsys, tmp_path):
     """Whatever can be changed in them, not where it stands nor what is said about it."""
     every = in_python("f.py", SOURCE)

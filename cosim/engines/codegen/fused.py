@@ -76,6 +76,7 @@ class _Work:
         assert isinstance(group, Group)
         if not self._runs.even(group):
             return None
+        behind: set[int] | None = None
         for j in self._candidates(k, group):
             earlier = self._parts[j]
             if not isinstance(earlier, Group) or len(earlier.copies) != len(group.copies):
@@ -83,7 +84,11 @@ class _Work:
             if len(earlier.key) + len(group.key) - 2 > SHORT:
                 continue
             order = _order(self._owners[j], group)
-            if order is None or self._behind(j, k) or self._between(j, k):
+            if order is None:
+                continue
+            if behind is None:
+                behind, before = _reached({k}, self._needed_by), _reached(self._needs[k], self._needs)
+            if j in behind or j in before:  # it needs group k, or that needs another one that needs it
                 continue
             both = self._joined(earlier, Group(group.key, [group.copies[i] for i in order]))
             if both is None or not self._runs.even(both):
@@ -123,25 +128,6 @@ class _Work:
                 if not waiting[j]:
                     heapq.heappush(ready, j)
         return found
-
-    def _behind(self, j: int, k: int) -> bool:
-        """Does part j need part k?"""
-        return k in self._needs[j] or self._between(k, j)
-
-    def _between(self, j: int, k: int) -> bool:
-        """Does part k need another one that needs part j?"""
-        seen = {j, k}
-        todo = [n for n in self._needs[k] if n != j]
-        while todo:
-            n = todo.pop()
-            if n in seen:
-                continue
-            seen.add(n)
-            needs = self._needs[n]
-            if j in needs:
-                return True
-            todo.extend(needs)
-        return False
 
     def _joined(self, first: Group, last: Group) -> Group | None:
         """Copies of both, pair by pair; nothing where not all are alike."""
@@ -291,6 +277,17 @@ def _owners(group: Group) -> dict[int, int]:
     for i, c in enumerate(group.copies):
         for v in (*c.reads, *c.results):
             found[v] = i if found.get(v, i) == i else -1
+    return found
+
+
+def _reached(begin: Collection[int], following: dict[int, set[int]]) -> set[int]:
+    """All that one comes to from some parts, by one step at least."""
+    found: set[int] = set()
+    todo = [*begin]
+    while todo:
+        new = following[todo.pop()] - found
+        found |= new
+        todo.extend(new)
     return found
 
 

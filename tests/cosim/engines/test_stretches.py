@@ -69,7 +69,7 @@ def test_repeated_stretches_give_casadis_bits(tmp_path, monkeypatch, odd, piece)
         assert same(np.array(f(0.3, *arguments)).ravel(), call(0.3, *arguments))
 
 
-@pytest.mark.parametrize("n", [100, 400])
+@pytest.mark.parametrize("n", [100, pytest.param(400, marks=pytest.mark.slow)])
 def test_long_code_is_mostly_tables(monkeypatch, n):
     monkeypatch.setattr(planner, "LONG", 0)
     body = planned(chain(n), ["f"])[0].functions["f"]
