@@ -27,9 +27,11 @@ import numpy as np
 from blocks.contract.callback import PythonCall, alone
 from blocks.contract.declared import ImplicitSolution
 from blocks.contract.derived import Derived
-from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, EventTime, Memory
+from blocks.contract.event_memories import EventTime
+from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, Memory
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
+from cosim.columns import stack
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed, that_fit
 from cosim.segments import Segment
@@ -489,17 +491,3 @@ def text_of(function: ca.Function) -> str:
 
 def _constant(function: ca.Function, k: int) -> float | None:
     return function.instruction_constant(k) if function.instruction_id(k) == ca.OP_CONST else None
-
-
-def stack(parts: Iterable[ca.SX]) -> ca.SX:
-    """Columns on top of each other; one alone, as it mostly is, costs nothing."""
-    several = list(parts)
-    if not several:
-        return ca.SX(0, 1)
-    return several[0] if len(several) == 1 else ca.vertcat(*several)
-
-
-def pick(vector: ca.SX, index: Sequence[int] | np.ndarray) -> ca.SX:
-    """Components of an SX column; CasADi takes an empty list for everything."""
-    places = [int(k) for k in index]
-    return vector[places] if places else ca.SX(0, 1)

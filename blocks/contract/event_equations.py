@@ -11,7 +11,7 @@ import numpy as np
 from blocks.arguments import flag
 from blocks.contract.declaration_checks import text_of, texts_of
 from blocks.contract.declaring import Declarations
-from blocks.contract.memories import Branch, EventTime, ModeMemory
+from blocks.contract.event_memories import Branch, EventTime, ModeMemory
 from blocks.contract.symbols import Array, as_scalar
 from blocks.errors import BlockError
 

@@ -10,8 +10,9 @@ kind                vector its value changes
 `DiscreteState`     h      at its ticks, to what the update phase of the tick before has found
 `SampledMemory`     h      in the output phase of its ticks
 `ExternalOutput`    h      in the output phase of its ticks, when its opaque block is called
-`ModeMemory`        h      by events only
-`Branch`            h      by events, at the start, and in the output phase of every tick
+`ModeMemory`        h      by events only (`event_memories`)
+`EventTime`         h      likewise: the time of an event to come (`event_memories`)
+`Branch`            h      by events, at the start, and in the output phase of every tick (`event_memories`)
 `AcceptedMemory`    h      after every accepted step and event
 `LatchedOutput`     h      likewise; at the start it is its signal where the part it leaves is given nothing
 `Conditional`       h      in the output phase: at the ticks of a rate, or at every instant and after events
@@ -281,68 +282,6 @@ class ExternalOutput(Refreshed, Ticked):
     def reads(self) -> ca.SX:
         """See `Memory.reads`."""
         return self.block.argument
-
-
-@dataclass(frozen=True)
-class EventState(Memory):
-    """Discrete state without ticks, which only events change."""
-
-    settable: ClassVar[bool] = True
-    resettable: ClassVar[bool] = True
-    carried_over: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class ModeMemory(EventState):
-    """A mode, with values of any kind."""
-
-    word: ClassVar[str] = "a mode"
-
-
-NEVER = 1e30  # s
-
-
-@dataclass(frozen=True)
-class EventTime(EventState):
-    """The time of an event to come [s]: steps end there, and none goes beyond it.
-
-    `NEVER` is that of an event that does not come.
-    """
-
-    word: ClassVar[str] = "the time of an event"
-
-
-@dataclass(frozen=True)
-class Branch(Refreshed, Evolving):
-    """Mode that takes the value of its expression at the start and, like a sampled memory, at every tick.
-
-    rest : what it is while its condition rests on the threshold; None: what it was
-    always : does it follow its condition, and do its events fire, in an inactive part of a diagram too?
-    begins : is its value that of a signal at the start, kept from then on? In a part of a diagram that is the
-        instant at which the part becomes active first, and at which it starts anew
-    """
-
-    _: KW_ONLY
-    rest: float | None = None
-    always: bool = False
-    begins: bool = False
-
-    word: ClassVar[str] = "a branch"
-    given_by: ClassVar[str] = "mode"
-    resettable: ClassVar[bool] = True
-    carried_over: ClassVar[bool] = True
-    may_keep: ClassVar[bool] = True
-    reads_itself: ClassVar[bool] = True
-
-    @property
-    def at_rest(self) -> float | None:
-        """See `Refreshed.at_rest`."""
-        return self.rest
-
-    @property
-    def remembers(self) -> bool:
-        """Does its value depend on what it was, not only while a condition rests on its threshold?"""
-        return self.rest is None and not self.always and bool(ca.depends_on(self.equation, self.symbol))
 
 
 @dataclass(frozen=True)

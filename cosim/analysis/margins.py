@@ -34,10 +34,11 @@ from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
 from cosim.block_alone import system_of
 from cosim.built_for import built_for
+from cosim.columns import pick
 from cosim.diagram import Diagram
 from cosim.names import text
 from cosim.run.context import Context
-from cosim.system import System, pick
+from cosim.system import System
 
 HARMONICS = 400  # frequencies at which a loop of several rates is looked at
 POINTS = 4000  # frequencies at which crossings are looked for

@@ -20,6 +20,7 @@ from cosim.analysis.sides import Sides
 from cosim.analysis.tangent import Delays, Moved, Tangent
 from cosim.block_alone import around
 from cosim.built_for import built_for
+from cosim.columns import pick
 from cosim.diagram import Diagram
 from cosim.engines.methods.newton import newton
 from cosim.engines.reference.bound import Bound
@@ -30,7 +31,6 @@ from cosim.run.named_values import set_initial, set_input, set_parameter
 from cosim.run.opaque_blocks import looking_at
 from cosim.run.parameter_checks import check_parameters
 from cosim.slots import MemorySlot, Slot
-from cosim.system import pick
 
 
 @dataclass(frozen=True)

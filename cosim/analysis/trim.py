@@ -17,13 +17,14 @@ from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, st
 from cosim.analysis.relaxation import Descent, relaxed
 from cosim.analysis.sides import Sides
 from cosim.analysis.tangent import Delays, Tangent
+from cosim.columns import pick
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
 from cosim.port_handles import Node
 from cosim.run.named_values import set_input
 from cosim.segments import LastSegment, RepeatSegment, Segment
 from cosim.slots import MemorySlot, Slot
-from cosim.system import System, pick
+from cosim.system import System
 
 ROUNDS = 20  # of solving with the modes of the point found last
 CORRECTIONS = 4  # steps back onto the invariants after each one downhill

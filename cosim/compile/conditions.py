@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 
-from blocks.contract.memories import Branch, Memory, Started
+from blocks.contract.event_memories import Branch
+from blocks.contract.memories import Memory, Started
 from blocks.contract.rate import CALLED, Ticks
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError

@@ -12,10 +12,10 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.contract.driven import DrivenBlock
+from blocks.contract.event_memories import Branch
 from blocks.contract.memories import (
     AcceptedMemory,
     AlgebraicUnknown,
-    Branch,
     ContinuousState,
     DelayedSignal,
     Evolving,

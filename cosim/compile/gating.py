@@ -18,16 +18,15 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.declared import BlockEvent, Declared, Input, Term
+from blocks.contract.event_memories import Branch, EventState
 from blocks.contract.memories import (
     AcceptedMemory,
     Afterwards,
     AlgebraicUnknown,
-    Branch,
     Conditional,
     ContinuousState,
     DelayedSignal,
     DiscreteState,
-    EventState,
     Evolving,
     ExternalOutput,
     HeldState,

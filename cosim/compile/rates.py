@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blocks.contract.declared import PortHold
-from blocks.contract.memories import Branch
+from blocks.contract.event_memories import Branch
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import TraceCache
 from blocks.errors import PlantloopError, WiringError

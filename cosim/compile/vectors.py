@@ -15,13 +15,13 @@ from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Memory, 
 from blocks.contract.rate import Ticks
 from blocks.contract.units import names_of
 from blocks.errors import WiringError, near_miss
+from cosim.columns import stack
 from cosim.compile.additions import Additions, moved_parameters
 from cosim.compile.masks import Masks, Root, named, symbolic
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.restarted_holds import RestartedHolds
 from cosim.compile.units import WireUnits
 from cosim.slots import AddedSlot, MemorySlot, ParameterSlot, Slot, Sought, TickSlot
-from cosim.system import stack
 from cosim.system_parts import FollowingStart, TickPlaces
 
 S = TypeVar("S", bound=Slot)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.contract.memories import NEVER
+from blocks.contract.event_memories import NEVER
 from blocks.errors import BlockError
 from cosim.fmi.contradictions import check_counts
 from cosim.fmi.description import FMUDescription, Variable

@@ -16,10 +16,11 @@ import numpy as np
 
 from blocks.contract.memories import AcceptedMemory, ContinuousState
 from blocks.errors import PlantloopError
+from cosim.columns import stack
 from cosim.compile.slopes import along
 from cosim.slots import MemorySlot
 from cosim.study.formulas import TIME, Formula, value
-from cosim.system import System, stack
+from cosim.system import System
 from cosim.system_parts import Signal
 
 INSIDE = "@"  # names of what is added begin with it; no block may have such a name

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from blocks.contract.memories import Branch, CountedInstants, Refreshed, Ticked
+from blocks.contract.event_memories import Branch
+from blocks.contract.memories import CountedInstants, Refreshed, Ticked
 from blocks.errors import PlantloopError
 from cosim.analysis.common_period import common
 from cosim.run.context import Context

@@ -17,7 +17,8 @@ import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract.declared import Declared
-from blocks.contract.memories import AlgebraicUnknown, Branch
+from blocks.contract.event_memories import Branch
+from blocks.contract.memories import AlgebraicUnknown
 from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError, near_miss
 from plant.constraints.closure import Closure

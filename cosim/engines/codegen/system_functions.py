@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import casadi as ca
 
+from cosim.columns import pick
 from cosim.engines.methods.corners import corners_of
 from cosim.engines.methods.crossing_rates import crossing_rates, moving
 from cosim.segments import Segment, SolveSegment
-from cosim.system import System, pick
+from cosim.system import System
 
 CROSSINGS = {"held_crossings": False, "moving_crossings": True}
 """The functions that give crossings: those that change inside a step?"""

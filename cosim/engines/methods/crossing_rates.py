@@ -6,8 +6,9 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.event_equations import THRESHOLD
+from cosim.columns import pick
 from cosim.compile.slopes import along
-from cosim.system import System, pick
+from cosim.system import System
 
 
 def crossings_of(s: System) -> ca.SX:

@@ -12,7 +12,8 @@ import time
 import numpy as np
 
 from blocks.contract.event_equations import SAME_INSTANT
-from blocks.contract.memories import NEVER, ROUNDS, CountedInstants
+from blocks.contract.event_memories import NEVER
+from blocks.contract.memories import ROUNDS, CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns

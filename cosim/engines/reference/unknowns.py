@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.errors import SimulationError
+from cosim.columns import pick
 from cosim.engines.methods.newton import newton
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.bound import Bound
@@ -17,7 +18,6 @@ from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
 from cosim.segments import Segment, SolveSegment
 from cosim.slots import Sought
-from cosim.system import pick
 from cosim.system_parts import Delay
 
 

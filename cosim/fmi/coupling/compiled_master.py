@@ -17,6 +17,7 @@ import numpy as np
 
 from blocks.contract.driven import CalledUnit
 from blocks.errors import naming_block
+from cosim.columns import pick
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import compiled
 from cosim.engines.native.native import NativeEngine
@@ -25,7 +26,7 @@ from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.quality import PackedRows
 from cosim.fmi.coupling.unit_run import KEPT, UnitRun, UnitStanding
-from cosim.system import System, pick
+from cosim.system import System
 
 ROWS = 1024  # rows for the quality of a unit's inputs, at first
 LEVELS = 2  # PL_LEVELS of the runtime

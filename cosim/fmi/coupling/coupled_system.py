@@ -12,10 +12,11 @@ import numpy as np
 from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import Ticked
 from blocks.errors import PlantloopError, near_miss
+from cosim.columns import pick
 from cosim.fmi.coupling.coupling import Coupling
 from cosim.segments import ExternalSegment
 from cosim.slots import MemorySlot
-from cosim.system import System, pick
+from cosim.system import System
 from cosim.system_parts import CoupledUnit
 
 OURS = -1

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from cosim.system import System, stack
+from cosim.columns import stack
+from cosim.system import System
 
 
 def forward(system: System, shown: ca.SX, inputs: list[int]) -> ca.Function:

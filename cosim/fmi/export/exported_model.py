@@ -10,6 +10,7 @@ from typing import Any
 
 import casadi as ca
 
+from cosim.columns import stack
 from cosim.engines.codegen.model_c import CFile, generate, generate_jacobian
 from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.stiff import JacobianPlan, linearised
@@ -22,7 +23,7 @@ from cosim.fmi.export.sources import fixed, renamed
 from cosim.fmi.export.static_tables import tables
 from cosim.run.context import Context
 from cosim.settings import RunSettings
-from cosim.system import System, stack
+from cosim.system import System
 
 
 class ExportedModel:

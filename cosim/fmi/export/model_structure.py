@@ -14,9 +14,10 @@ import casadi as ca
 import numpy as np
 from scipy import sparse
 
+from cosim.columns import stack
 from cosim.fmi.export.exported_variables import Exported, Variables
 from cosim.segments import AtRate, Segment
-from cosim.system import System, stack
+from cosim.system import System
 
 # (rows, columns) of 1 where something depends on something: a sparse matrix of SciPy, which has no types
 Pattern: TypeAlias = Any

@@ -24,7 +24,8 @@ from blocks import (
     Switch,
     VariableIntegerDelay,
 )
-from blocks.contract.memories import Branch, CountedInstants, ModeMemory
+from blocks.contract.event_memories import Branch, ModeMemory
+from blocks.contract.memories import CountedInstants
 from blocks.contract.trace import TraceCache, trace
 from tests.blocks.examples_table import EXAMPLES
 from tests.helpers.solo import Solo

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 
 from blocks import BlockError
+from blocks.contract.event_memories import Branch, EventTime, ModeMemory
 from blocks.contract.memories import (
     AcceptedMemory,
     AlgebraicUnknown,
-    Branch,
     ContinuousState,
     CountedInstants,
     DelayedSignal,
     DiscreteState,
-    EventTime,
     Evolving,
     ExternalOutput,
-    ModeMemory,
     RandomDraw,
     Refreshed,
     SampledMemory,
