@@ -98,7 +98,8 @@ def run(
             run_command.run_package_file(path, out, engine, trust, changes)
             return
         if changes and (path.suffix.lower() == ".xml" or case is not None or replay or pace is not None):
-            what = f"'{path}' is a deck" if path.suffix.lower() == ".xml" else "here is --case or --pace"
+            deck = path.suffix.lower() == ".xml"
+            what = f"'{path}' is a deck" if deck else "they do not go with --case, --replay or --pace"
             raise PlantloopError(f"--until and --set belong to scenarios, FMUs and packages; {what}.")
         if path.suffix.lower() == ".xml":
             for value, name in ((case, "--case"), (replay or None, "--replay"), (pace, "--pace")):
