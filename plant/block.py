@@ -218,8 +218,8 @@ class Plant(Block):
             mention_exchanged(model)
             with shared():  # one session of what routines run in
                 plant = plant._assembled(time)
+                mention_unread(model, tunable, plant._numbers_read)
             mention_wound(model, mechanism, plant.start)
-            mention_unread(model, tunable, lambda: {q.name for q in trace(plant, {}).declared.parameters})
             for text in plant.jumpy:
                 warn_user(text, PlantWarning)
         return replace(plant, warnings=passed_on(caught))
@@ -257,6 +257,14 @@ class Plant(Block):
             jumpy=jumpy,
             begun=KeptStages(written),
         )
+
+    def _numbers_read(self) -> set[str]:
+        """Names of the numbers of the model that the equations read as parameters."""
+        plant = self
+        if self.jumpy:  # its equations are known with filters behind the ports
+            inputs = {name: port.changed(filter=1.0) for name, port in self.inputs.items()}
+            plant = replace(self, inputs=MappingProxyType(inputs), jumpy=())
+        return {q.name for q in trace(plant, {}).declared.parameters}
 
     def closing(self) -> FirstStages | None:
         """All constraints, written for assembly on scratch equations; None where there are none."""

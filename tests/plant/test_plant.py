@@ -33,6 +33,7 @@ from plant.elements import (
     Force_Scalar_TwoBody,
     Force_Vector_OneBody,
     Model,
+    Motion_Joint,
     Post_Request,
     Reference_Array,
     Reference_Marker,
@@ -217,6 +218,25 @@ def test_a_tunable_marker_that_nothing_reads_is_warned_of(coordinates):
         plant = Plant.from_model(parts, tunable=names, coordinates=coordinates)
     assert len(caught) == len(plant.warnings) == 1
     assert {q.name for q in trace(plant, {}).declared.parameters} & set(names) == {names[0]}
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_tunable_marker_beside_a_motion_that_needs_a_filter(coordinates):
+    """The plant could not be read at all: its equations have to wait for `with_port(filter=)`."""
+    driven = [
+        *(Reference_Marker(id=k, body_id=2, pos_x=1.0) for k in (21, 22)),
+        Reference_Variable(id=9, expr="0"),
+        Control_PlantInput(id=5, variable_id_list=(9,)),
+        Motion_Joint(id=1, joint_id=1, val_type="D", expr="VARVAL(9)"),
+    ]
+    names = ("Reference_Marker/21.pos_y", "Reference_Marker/22.pos_y")
+    parts = axle(*driven, *variables("DX(21)"))
+    with pytest.warns(PlantWarning) as caught:
+        plant = Plant.from_model(parts, tunable=names, coordinates=coordinates)
+    for warning, part in zip(caught, ("names 'Reference_Marker/22.pos_y'", "Motion_Joint id=1"), strict=True):
+        assert part in str(warning.message)
+    read = {q.name for q in trace(plant.with_port("input_5", filter=0.01), {}).declared.parameters}
+    assert read & set(names) == {names[0]}
 
 
 def test_initial_velocities_become_joint_rates():
