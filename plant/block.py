@@ -24,21 +24,18 @@ from blocks.errors import BlockError, ModelError, shown
 from blocks.fact_sheet import FactSheet
 from plant.assembly.assemble import Assembly, assemble, start_of_tree
 from plant.assembly.initial_rates import Wish, wishes_of
+from plant.checked_model import checked_model
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
 from plant.equations.all_stages import all_stages
-from plant.equations.asked_bodies import mention_idle_uses, refuse_inactive_bodies
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
-from plant.equations.controls import check_controls
 from plant.equations.exchanged import mention_exchanged
 from plant.equations.filters import declare_inputs
 from plant.equations.first_stages import FirstStages, KeptStages
-from plant.equations.out_of_plane import with_what_acts
 from plant.equations.outcome import Withheld
-from plant.equations.port_units import with_units
 from plant.equations.pushes import push_ports, with_room_across
 from plant.equations.quantities import Quantities
 from plant.equations.role import Role
@@ -48,22 +45,18 @@ from plant.equations.unsupported import (
     constraints_of,
     cure_of_jumps,
     jumps,
-    mention_ignored,
-    mention_massless,
     refuse_massless,
 )
 from plant.equations.variables import mention_unused, recursive_variables, roles_of
 from plant.equations.wound import mention_wound
-from plant.expressions.formulas import Formulas, formulas_of
+from plant.expressions.formulas import Formulas
 from plant.facts import facts_of, line_of
 from plant.fields import model_name, with_fields
-from plant.formats.motionsolve.described import description_of
 from plant.mechanics.dynamics import MotionAt
 from plant.mechanics.massless import SingularMass, massless_links
-from plant.mechanics.mechanism import Mechanism, mechanism_of
-from plant.ports import Ports, found_port, port_name, ports_of
+from plant.mechanics.mechanism import Mechanism
+from plant.ports import Ports, found_port, port_name
 from plant.reporting import ModelProblems, PlantWarning, already_said, passed_on, recorded
-from plant.routines.script_data import filled
 from plant.routines.subroutines import refuse_untrusted
 from plant.tunables import Tunables, check_numbers, check_tunable, mention_unread, named_numbers
 
@@ -187,39 +180,28 @@ class Plant(Block):
         if not trust:
             refuse_untrusted(model)
         with recorded() as caught:
-            model = filled(model)
-            mention_ignored(model)
-            formulas = formulas_of(model)
-            refuse_inactive_bodies(model, formulas)
-            described = description_of(model)
-            if coordinates == "absolute":
-                described = with_what_acts(described, model, formulas)
-            mechanism = mechanism_of(described, absolute=coordinates == "absolute")
-            mention_massless(mechanism)
-            mention_idle_uses(model, formulas)
-            check_controls(model)
-            inputs, outputs, requests = with_units(ports_of(model), model, formulas)
+            checked = checked_model(model, absolute=coordinates == "absolute")
             plant = Plant(
-                model,
-                inputs,
-                outputs,
-                requests,
-                mechanism,
-                formulas,
-                start=tuple(link.q0 for link in mechanism.links),
+                checked.model,
+                checked.inputs,
+                checked.outputs,
+                checked.requests,
+                checked.mechanism,
+                checked.formulas,
+                start=tuple(link.q0 for link in checked.mechanism.links),
                 rates=(),
                 coordinates=coordinates,
                 stabilisation=stabilised,
                 tunable=tuple(tunable),
                 trust=trust,
-                held=MappingProxyType(Coordinates(mechanism).held(hold)),
+                held=MappingProxyType(Coordinates(checked.mechanism).held(hold)),
             )
-            mention_unused(model, plant._roles)
-            mention_exchanged(model)
+            mention_unused(plant.model, plant._roles)
+            mention_exchanged(plant.model)
             with shared():  # one session of what routines run in
                 plant = plant._assembled(time)
-                mention_unread(model, tunable, plant._numbers_read)
-            mention_wound(model, mechanism, plant.start)
+                mention_unread(plant.model, tunable, plant.numbers_read)
+            mention_wound(plant.model, plant.mechanism, plant.start)
             for text in plant.jumpy:
                 warn_user(text, PlantWarning)
         return replace(plant, warnings=passed_on(caught))
@@ -258,7 +240,7 @@ class Plant(Block):
             begun=KeptStages(written),
         )
 
-    def _numbers_read(self) -> set[str]:
+    def numbers_read(self) -> set[str]:
         """Names of the numbers of the model that the equations read as parameters."""
         plant = self
         if self.jumpy:  # its equations are known with filters behind the ports

@@ -7,7 +7,7 @@ from typing import Any
 
 from blocks.errors import ModelError
 from plant.constraints.stabilisation import stabilisation_of
-from plant.tunables import check_tunable
+from plant.tunables import check_tunable, mention_unread
 
 
 def with_fields(plant: Any, **values: Any) -> Any:
@@ -28,7 +28,10 @@ def with_fields(plant: Any, **values: Any) -> Any:
     if "tunable" in values:
         check_tunable(plant.model, values["tunable"])
         values["tunable"] = tuple(values["tunable"])
-    return replace(plant, **values)
+    changed = replace(plant, **values)
+    if "tunable" in values:
+        mention_unread(changed.model, changed.tunable, changed.numbers_read)
+    return changed
 
 
 def model_name(plant: Any) -> str:

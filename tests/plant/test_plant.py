@@ -218,6 +218,9 @@ def test_a_tunable_marker_that_nothing_reads_is_warned_of(coordinates):
         plant = Plant.from_model(parts, tunable=names, coordinates=coordinates)
     assert len(caught) == len(plant.warnings) == 1
     assert {q.name for q in trace(plant, {}).declared.parameters} & set(names) == {names[0]}
+    with pytest.warns(PlantWarning, match=r"names 'Reference_Marker/22\.pos_z'") as caught:
+        plant.with_fields(tunable=["Reference_Marker/22.pos_z", "Reference_Marker/21.pos_x"])
+    assert len(caught) == 1
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
