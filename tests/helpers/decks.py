@@ -11,6 +11,8 @@ from cosim.deck import DeckRun, run_deck
 GROUND = '<Body_Rigid id="1" isground="TRUE"/>'
 ALONG_Y = 'a00="1" a10="0" a20="0" a01="0" a11="0" a21="1" a02="0" a12="-1" a22="0"'  # z = -Y
 ALONG_X = 'a00="0" a10="1" a20="0" a01="0" a11="0" a21="1" a02="1" a12="0" a22="0"'  # z = X
+TIGHT = '<Param_Transient integr_tol="1e-11"/>'
+OMEGA = 5.0  # of the slider: sqrt(50 / 2)
 
 
 def deck(model: str, commands: str = "", gravity: float = -9.81) -> bytes:
@@ -80,3 +82,8 @@ def slider(mass: float = 2.0, stiffness: float = 50.0, damping: float = 0.0, len
         + '<Post_Request id="1" label="mass" type="EXPRESSION" expr1="DZ(20)" expr2="VZ(20)" '
         'expr3="SPDP(1,0,4,0)"/>'
     )  # fmt: skip
+
+
+def mass(run: DeckRun) -> np.ndarray:
+    """DZ, VZ, force of the slider at every time."""
+    return run.result["plant.request_mass"].T
