@@ -1,4 +1,4 @@
-"""Fields of switching, limiting and tracking blocks; runs of them are in test_events.py."""
+"""Fields of switching, limiting and tracking blocks; runs of them are in test_switching_runs.py."""
 
 import numpy as np
 import pytest
