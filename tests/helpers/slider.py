@@ -11,6 +11,7 @@ from plant.elements import (
     Constraint_Joint,
     Control_PlantOutput,
     Element,
+    Force_Scalar_TwoBody,
     Model,
     Reference_Marker,
     Reference_Variable,
@@ -20,15 +21,18 @@ from plant.elements import (
 ALONG = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
 SUB = {"type": "USERSUB", "interpreter": "PYTHON"}
 OUT = Control_PlantOutput(id=1, label="y", variable_id_list=(1,))
+PUSH = Force_Scalar_TwoBody(  # variable 1, along the rail
+    id=1, type="FORCE", i_marker_id=20, j_marker_id=10, is_action_only=True, val_expression="VARVAL(1)"
+)
 
 
-def on_rail(*elements: Element, x: float = 0.5, v: float | None = 0.0) -> Model:
-    """A mass of 2 kg, marker 20 at its centre, on a rail along x: at x [m] with speed v [m/s]; None: free."""
+def on_rail(*elements: Element, x: float = 0.5, v: float | None = 0.0, mass: float = 2.0) -> Model:
+    """A mass [kg], marker 20 at its centre, on a rail along x: at x [m] with speed v [m/s]; None: free."""
     return Model.build(
         [
             Body_Rigid(id=1, isground=True),
             Reference_Marker(id=10, body_id=1, **ALONG),
-            Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1, v_ic_x=v),
+            Body_Rigid(id=2, cg_id=20, mass=mass, inertia_xx=1, inertia_yy=1, inertia_zz=1, v_ic_x=v),
             Reference_Marker(id=20, body_id=2, pos_x=x, **ALONG),
             Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
             *elements,

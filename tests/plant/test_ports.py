@@ -10,10 +10,9 @@ from plant import Plant
 from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
-    Force_Scalar_TwoBody,
     Reference_Variable,
 )
-from tests.helpers.slider import on_rail
+from tests.helpers.slider import PUSH, on_rail
 
 
 def cart(*labels: str) -> Plant:
@@ -25,14 +24,7 @@ def cart(*labels: str) -> Plant:
     model = on_rail(
         Reference_Variable(id=1, label="push", type="EXPRESSION", expr="0"),
         Reference_Variable(id=2, label="x [m]", type="EXPRESSION", expr="DX(20)"),
-        Force_Scalar_TwoBody(
-            id=1,
-            type="FORCE",
-            i_marker_id=20,
-            j_marker_id=10,
-            is_action_only=True,
-            val_expression="VARVAL(1)",
-        ),
+        PUSH,
         Control_PlantInput(id=1, label="Push Force", num_element=1, variable_id_list=(1,)),
         *outputs,
         x=0.0,

@@ -18,32 +18,19 @@ from plant.elements import (
     Control_StateEqn,
     Element,
     Force_Gravity,
-    Force_Scalar_TwoBody,
-    Model,
     Reference_Array,
     Reference_Marker,
     Reference_Variable,
 )
 from tests.helpers.plants import Alone, reference
+from tests.helpers.slider import PUSH, on_rail
 
 SOLID = {"mass": 4.0, "inertia_xx": 0.006, "inertia_yy": 0.005, "inertia_zz": 0.004}
 
 
 def slider(*elements: Element, x: float = 0.5, v: float | None = None) -> Plant:
-    """A mass on a rail along the global x-axis, DX(20) its place."""
-    along = {"a00": 0, "a10": 0, "a20": -1, "a01": 0, "a11": 1, "a21": 0, "a02": 1, "a12": 0, "a22": 0}
-    return Plant.from_model(
-        Model.build(
-            [
-                Body_Rigid(id=1, isground=True),
-                Reference_Marker(id=10, body_id=1, **along),
-                Body_Rigid(id=2, cg_id=20, v_ic_x=v, **SOLID),
-                Reference_Marker(id=20, body_id=2, pos_x=x, **along),
-                Constraint_Joint(id=1, label="rail", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
-                *elements,
-            ]
-        )
-    )
+    """A mass of 4 kg on a rail along the global x-axis, DX(20) its place."""
+    return Plant.from_model(on_rail(*elements, x=x, v=v, mass=4.0))
 
 
 def outputs(*ids: int) -> Control_PlantOutput:
@@ -107,14 +94,7 @@ def test_implicit_variable_in_a_force():
     """A force solved from an equation acts: v = -4 x, written implicitly, is a spring on 4 kg."""
     spring = [
         Reference_Variable(id=1, expr="VARVAL(1) + 4*DX(20)", is_implicit=True),
-        Force_Scalar_TwoBody(
-            id=1,
-            type="FORCE",
-            i_marker_id=20,
-            j_marker_id=10,
-            is_action_only=True,
-            val_expression="VARVAL(1)",
-        ),
+        PUSH,
         Reference_Variable(id=2, expr="DX(20)"),
     ]
     r = run(slider(*spring, outputs(2)), [0.0, 1.0, 2.5])
@@ -125,14 +105,7 @@ def test_implicit_variable_with_the_acceleration_it_causes():
     """A force that feeds back a tenth of the acceleration, f = 1 - 0.4 a: 4 a = f."""
     feedback = [
         Reference_Variable(id=1, expr="VARVAL(1) - 1 + 0.4*ACCX(20)", is_implicit=True),
-        Force_Scalar_TwoBody(
-            id=1,
-            type="FORCE",
-            i_marker_id=20,
-            j_marker_id=10,
-            is_action_only=True,
-            val_expression="VARVAL(1)",
-        ),
+        PUSH,
         Reference_Variable(id=2, expr="ACCX(20)"),
     ]
     r = run(slider(*feedback, outputs(2)), [0.0, 0.5])

@@ -32,7 +32,7 @@ from tests.helpers.cases import case_ids, worst_ratio
 from tests.helpers.plants import Alone
 
 # --- traced ---------------------------------------------------------------------------------------------
-from tests.helpers.slider import OUT, SUB, run, slider, variable, written
+from tests.helpers.slider import OUT, PUSH, SUB, run, slider, variable, written
 
 
 @pytest.mark.parametrize(("case", "deck"), case_ids("kinetic_energy"))
@@ -266,16 +266,13 @@ def VARSUB(id, time, par, npar, dflag, iflag):
 
 def test_branching_routine_is_called_at_run_time_with_a_warning(tmp_path):
     script = written(tmp_path, BRANCHING)
-    force = Force_Scalar_TwoBody(
-        id=1, type="FORCE", i_marker_id=20, j_marker_id=10, is_action_only=True, val_expression="VARVAL(1)"
-    )
-    plant = slider(script, variable(script), force, OUT)
+    plant = slider(script, variable(script), PUSH, OUT)
     with pytest.warns(PlantWarning, match="Reference_Variable id=1, VARSUB is called at run time.*condition"):
         r = run(plant, [0.0, 0.2, 0.5])
     spring = slider(
         script,
         Reference_Variable(id=1, expr="-8*DX(20)-0.5*VX(20)"),
-        force,
+        PUSH,
         OUT,
     )
     assert r["plant.y"] == pytest.approx(run(spring, [0.0, 0.2, 0.5])["plant.y"], abs=1e-7)
@@ -305,10 +302,7 @@ def test_state_not_asked_for_in_the_initialisation_call(tmp_path):
         "    if iflag or time < 0.1: return 0.0\n"
         "    return py_sysfnc('DX', par)[0]\n",
     )
-    force = Force_Scalar_TwoBody(
-        id=1, type="FORCE", i_marker_id=20, j_marker_id=10, is_action_only=True, val_expression="VARVAL(1)"
-    )
-    plant = slider(script, variable(script), force, OUT)
+    plant = slider(script, variable(script), PUSH, OUT)
     with (
         pytest.warns(PlantWarning, match="VARSUB is called at run time"),
         pytest.raises(

@@ -6,9 +6,9 @@ import pytest
 from blocks.errors import SimulationError
 from cosim import Diagram, Simulation, simulate
 from cosim.engines.native import compiler
-from plant.elements import Force_Scalar_TwoBody, Force_Vector_OneBody, Reference_Variable
+from plant.elements import Force_Vector_OneBody, Reference_Variable
 from plant.reporting import PlantWarning
-from tests.helpers.slider import OUT, slider, variable, written
+from tests.helpers.slider import OUT, PUSH, slider, variable, written
 from tests.plant.routines.test_libraries import library
 from tests.plant.routines.test_subroutines import BRANCHING, SAMPLED
 
@@ -19,9 +19,6 @@ except compiler.CompilerError as missing:  # pragma: no cover
 
 __all__ = ["library"]  # a fixture
 
-FORCE = Force_Scalar_TwoBody(
-    id=1, type="FORCE", i_marker_id=20, j_marker_id=10, is_action_only=True, val_expression="VARVAL(1)"
-)
 WRENCH = {"id": 1, "type": "FORCEANDTORQUE", "marker_id": 20, "ref_marker_id": 0}
 FIXED = {"solver": "rk4", "step": 0.025}
 
@@ -33,13 +30,13 @@ def diagram(plant) -> Diagram:
 
 
 def branching(tmp_path, library):
-    return slider(written(tmp_path, BRANCHING), variable(str(tmp_path / "s.py")), FORCE, OUT)
+    return slider(written(tmp_path, BRANCHING), variable(str(tmp_path / "s.py")), PUSH, OUT)
 
 
 def keeping(tmp_path, library):
     """What the script keeps is looked at after every accepted step."""
     script = written(tmp_path, SAMPLED)
-    return slider(script, variable(script, par="USER(20, 0.1)"), FORCE, OUT, v=1.0)
+    return slider(script, variable(script, par="USER(20, 0.1)"), PUSH, OUT, v=1.0)
 
 
 def compiled(tmp_path, library):
@@ -88,7 +85,7 @@ def test_what_a_script_raises_stops_the_run_and_is_the_cause(tmp_path):
         "    return -x\n",
     )
     with pytest.warns(PlantWarning):
-        d = diagram(slider(script, variable(script), FORCE, OUT))
+        d = diagram(slider(script, variable(script), PUSH, OUT))
         d.system()
     told = []
     for engine in ("reference", "auto"):
