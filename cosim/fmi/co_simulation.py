@@ -295,6 +295,7 @@ class CoSimulationUnit:
     def resume(self) -> None:
         """See `CalledUnit.resume`."""
         if self._in_code is not None:
+            self._table.ended = self._ended
             self._in_code.resume()
 
     def pause(self) -> str:

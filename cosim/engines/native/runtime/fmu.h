@@ -95,6 +95,7 @@ typedef struct {
     double u_time[PL_SAMPLES], out_time[PL_SAMPLES], time, next;
     double event;      /* s, see pl_fmu_events.next; */
     int32_t wanted;    /* and this: the inputs `last` stand behind the samples */
+    int32_t ended;
     int32_t n_u, n_out;
     int64_t points, count;
 } pl_kept_unit;

@@ -70,7 +70,7 @@ static int step_to_end(pl_fmu_unit *u)
     int at_once = 0;
 
     while (!reached(end, e->at)) {
-        if (waits(e, e->at) && handle(u, e->at, 0)) return PL_UNIT_STEPPED;
+        if (!u->ended && waits(e, e->at) && handle(u, e->at, 0)) return PL_UNIT_STEPPED;
         if (u->ended) {
             u->reached = fmax(u->time, pl_run_time(u->clock, e->at));
             break;

@@ -101,7 +101,7 @@ int pl_keep_unit(pl_fmu_unit *u, int level)
     k->n_u = u->u.count, k->n_out = u->out.count;
     if (u->events) {
         memcpy(k->values + PL_SAMPLES * (u->u.n + u->out.n), u->events->last, sizeof(double) * (size_t)u->u.n);
-        k->event = u->events->next, k->wanted = u->events->wanted;
+        k->event = u->events->next, k->wanted = u->events->wanted, k->ended = u->ended;
     }
     k->points = u->points, k->count = u->count, k->time = u->time, k->next = u->next;
     if (*k->state) ((get_state)u->free_state)(u->component, k->state); /* many FMUs take new memory each time */
@@ -119,7 +119,7 @@ int pl_unit_back(pl_fmu_unit *u, int level)
     if (u->events) {
         memcpy(u->events->last, k->values + PL_SAMPLES * (u->u.n + u->out.n), sizeof(double) * (size_t)u->u.n);
         u->events->next = k->event, u->events->wanted = k->wanted;
-        u->ended = u->events->failed = 0;
+        u->ended = k->ended, u->events->failed = 0;
         u->events->stage = PL_EVENT_NONE;
     }
     u->used = k->count * (1 + 2 * u->u.n); /* rows of steps that are repeated are whole */

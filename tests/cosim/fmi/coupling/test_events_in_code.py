@@ -44,6 +44,12 @@ def unit(name, sample="1/10", start_time=0.0, **start):
     return FMU(built(name), sample=sample, event_mode=True, start_time=start_time, start=start)
 
 
+def with_trigger(text):
+    """A description with a triggered clock `press`, which the unit does not know: it must never tick."""
+    clock = '<Clock name="press" valueReference="990" causality="input" variability="discrete"'
+    return text.replace("</ModelVariables>", f'{clock} intervalVariability="triggered"/></ModelVariables>')
+
+
 def found(d, engine, coupling, log, stops):
     """All that a run returns; it goes back to its first stop once."""
     with Simulation(d, engine=engine, coupling=coupling, solver="rk4", step=0.01) as sim:
@@ -201,6 +207,21 @@ def test_a_unit_that_ends_the_run_in_an_event(coupling, visited):
         one, other = (found(d, engine, coupling, log, [0.1, 2.0]) for engine in ("native", "reference"))
         assert "terminateSimulation" in one["message"]
         assert all(np.array_equal(one[n], other[n]) for n in one)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("coupling", COUPLINGS, ids=str)
+@pytest.mark.parametrize("most", [0, 3])
+def test_a_unit_with_clocks_that_ends_the_run_in_a_visit(coupling, engine, most):
+    """Python handles it: at its third event, which is at a point, or where it is initialised."""
+    d = Diagram("ends")
+    path = built("metronome", event_mode=True, change=with_trigger)
+    d.add("unit", FMU(path, sample="1/4", event_mode=True, start={"period": 0.25, "most": most}))
+    d.ground("unit.press")
+    d.connect("unit.count", d.add("area", Integrator())["u"])
+    r = simulate(d, 2.0, engine=engine, coupling=coupling, log_every=0.25)
+    assert "terminateSimulation" in r.message
+    assert (r.time[-1], r["unit.count"][-1, 0]) == (0.25 * most, most)
 
 
 @pytest.mark.parametrize("engine", ["native", "reference"])

@@ -212,9 +212,14 @@ def test_a_visit_before_the_unit_is_there_changes_nothing(runtime):
 
 
 def test_a_unit_that_has_ended_the_run_is_only_read(runtime):
-    unit = Unit(runtime)
+    """In a visit; and a step gets nowhere, whatever was announced."""
+    unit = Unit(runtime, events=[1.0], wanted=1)
     unit.u.ended, unit.y = 1, 9.0
     assert visit(runtime, unit, 7.0) == (0, 9.0) and not unit.calls
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+    assert unit.u.reached == 1.0 and not unit.calls
+    assert runtime.c.pl_keep_unit(unit.u, 0) == runtime.c.pl_unit_back(unit.u, 0) == 0
+    assert unit.u.ended == 1
 
 
 def test_what_is_left_to_the_host_of_a_visit(runtime):
