@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from blocks import Constant, Integrator, Step
+from blocks import Constant, Integrator, Ramp, Step
 from blocks.errors import PlantloopError
 from cosim import FMU, Coupling, Diagram, Simulation, simulate
 from cosim.fmi.coupling.macro_step import MacroStep
@@ -172,6 +172,23 @@ def test_inputs_that_follow_curves_within_a_step(in_code, coupling):
     for name in runs[0]:
         assert np.array_equal(runs[0][name], runs[1][name]), name
     both(d, coupling, in_code)
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("start_time", [0.0, 1e6])
+def test_inputs_that_follow_curves_beside_a_triggered_clock(start_time, engine):
+    """A lag y' = t - y behind a ramp, whose slope is known from the second step on.
+
+    From then on y = t - 1 + 0.9 exp(0.1 - t). The number of the clock is an input of the block too.
+    """
+    d = Diagram("ramp")
+    path = built("lag", event_mode=True, change=with_trigger)
+    d.add("lag", FMU(path, kind="cs", sample="1/10", event_mode=True, start_time=start_time))
+    d.connect(d.add("ramp", Ramp(slope=1.0))["y"], "lag.u")
+    d.ground("lag.press")
+    r = simulate(d, 2.0, engine=engine, coupling=Coupling(extrapolation=1), log_every=0.1)
+    t = r.time[1:]
+    assert r["lag.y"][1:, 0] == pytest.approx(t - 1.0 + 0.9 * np.exp(0.1 - t), abs=1e-8)
 
 
 @pytest.mark.parametrize("coupling", COUPLINGS[:3], ids=str)
