@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from cosim.fmi.clock_schedule import reached
+from cosim.fmi.clock_schedule import NEAR, reached
 from cosim.fmi.description import Variable
 from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
-from cosim.fmi.steps import Put
+from cosim.fmi.steps import PART, Put
 
 MOST = 1000  # most events at one time
 
@@ -61,19 +61,20 @@ class EventModeSteps:
 
     def step(self, t: float, end: float) -> StepOutcome:
         """See `Steps.step`."""
-        c, at_once = self._component, 0
-        while not reached(end, t):
+        c, at_once, part = self._component, 0, PART * (end - t)
+        while not end <= t + min(NEAR * max(1.0, abs(t)), part):
             if self.waits(t) and self._event(t, None, ()):
                 return StepOutcome(t, terminate=True)
             stop = min(end, self.next) if c.interface.variable_step else end
             outcome = c.step(t, stop - t, no_way_back=False)
             if outcome.terminate or outcome.discarded:
                 return outcome
-            at_once = at_once + 1 if outcome.time <= t else 0
+            at_once = 0 if outcome.time > t else at_once + 1
             if at_once > MOST:
                 raise self._endless(t)
             self._wanted = outcome.event
-            t = stop if abs(outcome.time - stop) <= 1e-10 * max(1.0, abs(stop)) else outcome.time
+            same = min(1e-10 * max(1.0, abs(stop)), part)
+            t = stop if abs(outcome.time - stop) <= same else outcome.time
         c.call.time = end
         return StepOutcome(end)
 

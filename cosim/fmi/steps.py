@@ -56,6 +56,7 @@ class Steps(Protocol):
 
 MOST_PARTS = 100_000  # of one step
 SAME = 1e-12  # relative; closer times are equal
+PART = 1e-3  # of a step; times that differ by more are never equal, however large they are
 
 
 def rest_of_step(component: AnyComponent, outcome: StepOutcome, t: float, end: float) -> StepOutcome:
@@ -63,10 +64,11 @@ def rest_of_step(component: AnyComponent, outcome: StepOutcome, t: float, end: f
 
     Where it takes steps of any length the rest is asked for from where it stands, as often as it gets on.
     """
+    same = min(SAME * max(1.0, abs(end)), PART * (end - t))
     for _ in range(MOST_PARTS):
         if outcome.terminate or outcome.event or not outcome.early or not component.interface.variable_step:
             break
-        if end - outcome.time <= SAME * max(1.0, abs(end)):
+        if end - outcome.time <= same:
             return StepOutcome(end)
         if not outcome.time > t:
             break

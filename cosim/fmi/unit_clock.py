@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from blocks.errors import BlockError
 
 KNOWN = 2.0**49  # digits of a number times its size, of which subtractions leave the last ones unknown
-NEAR = 1e-12  # relative; instants closer than this are one
+NEAR = 1e-12  # relative to the time of the run; instants closer than this are one
+ROUNDED = 5e-14  # relative to what the clock shows: several times what `run_time` may be off
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class UnitClock:
 
     def near(self, t: float) -> float:
         """By how much two instants near time t of the FMU may differ and still be one [s]."""
-        return NEAR * max(1.0, abs(t), abs(t - self.start))
+        return max(NEAR * max(1.0, abs(t - self.start)), ROUNDED * max(abs(t), abs(self.start)))
 
     def check_same(self, start: float, file: str) -> None:
         """Check that a state was saved in a run with this clock.

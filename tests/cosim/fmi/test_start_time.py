@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from blocks.errors import BlockError, PlantloopError
 from cosim import FMU, Diagram, Simulation, export_ssp, import_ssp, simulate
 from cosim.cli.cli import app
 from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.interface.outcomes import StepOutcome
 from cosim.fmi.ssp.ssd_reader import read_ssp
 from cosim.fmi.ssp.ssp_errors import SSPError
 from cosim.fmi.ssp.structure import DefaultExperiment
+from cosim.fmi.steps import rest_of_step
 from cosim.fmi.unit_clock import UnitClock
 from cosim.result.result import Result
 from cosim.scenario import load_scenario
@@ -146,6 +149,30 @@ def test_times_of_a_run_have_known_digits_only() -> None:
         assert clock.run_time(float(start + k / 100)) == k / 100
         shown = float(start + k / 7)
         assert abs(clock.at(clock.run_time(shown)) - shown) <= clock.near(shown) / 5
+
+
+def test_what_is_one_instant_does_not_grow_with_the_clock() -> None:
+    """Seconds since 1970 are known to 2.4e-7 s; 1.7 ms would be 1e-12 of them."""
+    assert UnitClock().near(0.5) == 1e-12 and UnitClock().near(1e4) == 1e-8
+    assert UnitClock(-1e4).near(-1e4 + 5.0) == pytest.approx(5e-10)
+    assert 1e-6 < UnitClock(1.7e9).near(1.7e9 + 0.5) < 1e-4
+
+
+@pytest.mark.parametrize("begin", [0.0, 1e6, 1.7e9])
+def test_the_rest_of_a_step_is_made_whatever_the_clock_shows(begin: float) -> None:
+    """Parts of 0.3 ms of a step of 1 ms: four calls."""
+    made: list[float] = []
+
+    class Parts:
+        interface = SimpleNamespace(variable_step=True)
+
+        def step(self, t: float, h: float, no_way_back: bool = False) -> StepOutcome:
+            made.append(h)
+            return StepOutcome(t + min(h, 3e-4), early=h > 3.001e-4)
+
+    unit: Any = Parts()
+    outcome = rest_of_step(unit, unit.step(begin, 1e-3), begin, begin + 1e-3)
+    assert len(made) == 4 and outcome.time == pytest.approx(begin + 1e-3, abs=1e-6, rel=0)
 
 
 @pytest.mark.parametrize("wrong", ["2", math.inf, None, True])

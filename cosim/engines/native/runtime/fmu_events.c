@@ -12,6 +12,7 @@
 enum { ROUNDS = 100, AT_ONCE = 1000 };
 
 static const double NEAR = 1e-12, SAME = 1e-10, THERE = 1e-9; /* relative: ticks, ends of steps, visits */
+static const double PART = 1e-3; /* of a step: times that differ by more are never the same, however large they are */
 
 typedef int (*change_mode)(void *c);
 typedef int (*update_states)(void *c, _Bool *again, _Bool *terminate, _Bool *nominals, _Bool *values, _Bool *defined,
@@ -66,10 +67,10 @@ static int handle(pl_fmu_unit *u, double t, const double *inputs)
 static int step_to_end(pl_fmu_unit *u)
 {
     pl_fmu_events *e = u->events;
-    const double end = u->end + u->clock;
+    const double end = u->end + u->clock, part = PART * (end - e->at);
     int at_once = 0;
 
-    while (!reached(end, e->at)) {
+    while (!(end <= e->at + fmin(NEAR * size_of(e->at), part))) {
         if (!u->ended && waits(e, e->at) && handle(u, e->at, 0)) return PL_UNIT_STEPPED;
         if (u->ended) {
             u->reached = fmax(u->time, pl_run_time(u->clock, e->at));
@@ -85,10 +86,10 @@ static int step_to_end(pl_fmu_unit *u)
             return PL_UNIT_STEPPED;
         }
         const double there = flags ? *u->last : e->at + h;
-        at_once = there <= e->at ? at_once + 1 : 0;
+        at_once = there > e->at ? 0 : at_once + 1;
         if (at_once > AT_ONCE) return PL_UNIT_STEPPED;
         e->wanted = event;
-        e->at = fabs(there - e->stop) <= SAME * size_of(e->stop) ? e->stop : there;
+        e->at = fabs(there - e->stop) <= fmin(SAME * size_of(e->stop), part) ? e->stop : there;
     }
     return PL_DONE;
 }

@@ -13,7 +13,7 @@
 enum { ROUNDS = 100 };
 
 static const double NEVER = 1e30; /* the time of an event that does not come */
-static const double NEAR = 1e-12; /* relative; instants closer than this are one */
+static const double NEAR = 1e-12, ROUNDED = 5e-14; /* as in cosim/fmi/unit_clock.py */
 
 typedef int (*set_time)(void *c, double t);
 typedef int (*set_vector)(void *c, const double *x, size_t n);
@@ -32,7 +32,10 @@ typedef int (*update_2)(void *c, event_info *info);
 static int went_wrong(int status) { return status > 1; }
 
 /* By how much instants near a time of the FMU may differ and still be one, of its clock and of the run. */
-static double near_by(const pl_fmu *u, double t) { return NEAR * fmax(1.0, fmax(fabs(t), fabs(t - u->clock))); }
+static double near_by(const pl_fmu *u, double t)
+{
+    return fmax(NEAR * fmax(1.0, fabs(t - u->clock)), ROUNDED * fmax(fabs(t), fabs(u->clock)));
+}
 
 /* Its time at one of the run: that announced for the next event, or of the newest one, if it is that by rounding. */
 static double own_time(const pl_fmu *u, double t)

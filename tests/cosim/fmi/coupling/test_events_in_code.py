@@ -147,6 +147,21 @@ def test_units_whose_clocks_begin_at_other_times(in_code, coupling):
 
 
 @pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize("coupling", COUPLINGS[:2], ids=str)
+@pytest.mark.parametrize("sample", ["1/4", "1/1000"])
+@pytest.mark.parametrize("start_time", [1e6, 1.7e9])
+def test_a_clock_that_shows_large_numbers(start_time, sample, coupling, engine):
+    """Seconds since 1970 are known to 2.4e-7 s. A flight is h = v t - t^2 up to t = v, the next has v / 2."""
+    d = Diagram("since 1970")
+    d.add("unit", unit("thrown", sample, start_time=start_time, v=0.9))
+    d.ground("unit.push")
+    r = simulate(d, 1.0, engine=engine, coupling=coupling, log_every=0.25)
+    first, then = 0.9 * r.time - r.time**2, 0.45 * (r.time - 0.9) - (r.time - 0.9) ** 2
+    assert r["unit.h"][:, 0] == pytest.approx(np.where(r.time < 0.9, first, then), abs=1e-6)
+    assert r["unit.landed"][-1, 0] == 1
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
 def test_a_unit_that_ends_the_run_on_its_own_clock(engine):
     """At its third event, which is at 0.6 s of its own time."""
     d = Diagram("ends")

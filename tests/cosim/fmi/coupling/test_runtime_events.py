@@ -155,9 +155,10 @@ def test_rounds_at_one_instant(runtime):
     assert (unit.e.stage, unit.e.failed, unit.e.at) == (runtime.c.PL_EVENT_ENTERED, 0, 1.25)
 
 
-def test_a_unit_that_never_gets_on_is_left_to_the_host(runtime):
+@pytest.mark.parametrize("there", [1.0, 0.5, math.nan])
+def test_a_unit_that_never_gets_on_is_left_to_the_host(runtime, there):
     unit = Unit(runtime)
-    unit.reaches = lambda end: (1.0, False, True)
+    unit.reaches = lambda end: (there, False, True)
     assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_UNIT_STEPPED
     assert len(unit.calls) == 1001 and unit.e.failed == 0
 
