@@ -6,7 +6,7 @@ message and exit code 1; a traceback is a bug.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,6 @@ import typer
 from blocks.errors import PlantloopError
 from cosim.cli import failures, model_info, run_command, study_commands
 from cosim.cli.compare_command import compare
-from cosim.cli.run_changes import RunChanges
 from cosim.cli.shared import Trust
 from cosim.cli.shared import checked_path as _checked_path
 from cosim.cli.shared import errors_as_messages as _errors_as_messages
@@ -92,19 +91,24 @@ def run(
 ) -> None:
     """Run a scenario, a deck's commands, a case of a study, an FMU or an SSP package; write the result."""
     with _errors_as_messages():
+        from cosim.cli.run_changes import RunChanges
+
         path = _checked_path(file, "run", (".toml", ".xml", ".fmu", ".ssp"))
         changes = RunChanges.of(until, settings or [])
+        one_case = {"--case": case is not None, "--replay": replay, "--pace": pace is not None}
         if path.suffix.lower() in (".fmu", ".ssp"):
+            what = f"'{path}' is {'an FMU' if path.suffix.lower() == '.fmu' else 'a package'}"
+            _refuse(one_case | {"--check-step": check_step}, f"scenarios and studies; {what}")
+            _refuse({"--plot": plot}, f"scenarios and decks; {what}")
+            _refuse({"--coordinates": coordinates is not None}, f"decks; {what}")
             run_command.run_package_file(path, out, engine, trust, changes)
             return
-        if changes and (path.suffix.lower() == ".xml" or case is not None or replay or pace is not None):
+        if changes and (path.suffix.lower() == ".xml" or any(one_case.values())):
             deck = path.suffix.lower() == ".xml"
             what = f"'{path}' is a deck" if deck else "they do not go with --case, --replay or --pace"
             raise PlantloopError(f"--until and --set belong to scenarios, FMUs and packages; {what}.")
         if path.suffix.lower() == ".xml":
-            for value, name in ((case, "--case"), (replay or None, "--replay"), (pace, "--pace")):
-                if value is not None:
-                    raise PlantloopError(f"{name} belongs to scenarios and studies; '{path}' is a deck.")
+            _refuse(one_case | {"--check-step": check_step}, f"scenarios and studies; '{path}' is a deck")
             run_command.run_deck_file(path, out, engine or "auto", plot, trust, coordinates or "joint")
             return
         if coordinates is not None:
@@ -112,14 +116,24 @@ def run(
                 "--coordinates belongs to decks; a scenario says coordinates in its table [model].",
                 path=str(path),
             )
-        if case is not None or replay or pace is not None:
+        if any(one_case.values()):
             from cosim.cli import studies
+
+            extra = {"--plot": plot, "--check-step": check_step}
+            _refuse(extra, "runs of a whole scenario; here is --case or --pace")
 
             one = studies.OneRun(case, replay, pace, engine, out)
             if code := studies.run_one(path, trust, one):
                 raise typer.Exit(code)
             return
         run_command.run_scenario(path, out, engine, plot, trust, check_step, changes)
+
+
+def _refuse(options: Mapping[str, bool], belong_to: str) -> None:
+    """Refuse options that are given where they have no effect."""
+    for name, given in options.items():
+        if given:
+            raise PlantloopError(f"{name} belongs to {belong_to}.")
 
 
 # --- cosim info -----------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from blocks.errors import SimulationError
 from cosim.cli.terminal import Row, numbers, print_error, print_heading, print_rows
+from cosim.fmi.unit_clock import UnitClock
 from cosim.result.record import TickSeries
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ class ExperimentSpan:
     @staticmethod
     def of(start: float | None, stop: float | None) -> ExperimentSpan:
         """From the attributes of a description; without a stop that makes sense, `DEFAULT_END` long."""
-        begin = 0.0 if start is None else start
-        return ExperimentSpan(begin, DEFAULT_END if stop is None or stop < begin else stop - begin)
+        span = ExperimentSpan(0.0 if start is None else start, DEFAULT_END)
+        return span if stop is None or stop < span.start else span.to(stop)
+
+    def to(self, stop: float) -> ExperimentSpan:
+        """From the same start to another end [s] on that clock."""
+        return ExperimentSpan(self.start, UnitClock(self.start).run_time(stop))
 
 
 def on_clock(result: Result, start: float) -> Result:

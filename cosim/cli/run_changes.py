@@ -6,11 +6,13 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blocks.errors import PlantloopError, shown
-from cosim.cli.package_runs import ExperimentSpan
-from cosim.scenario.source import ScenarioFile
+
+if TYPE_CHECKING:
+    from cosim.cli.package_runs import ExperimentSpan
+    from cosim.scenario.source import ScenarioFile
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class RunChanges:
 
         Raises
         ------
-        PlantloopError      an end below 0, a setting that is no NAME=VALUE, a name twice
+        PlantloopError      an end that is no number, a setting that is no NAME=VALUE, a name twice
         """
-        if until is not None and not (0.0 <= until < math.inf):
-            raise PlantloopError(f"--until is {until:g}, expected a time [s] of 0 or more.", value=until)
+        if until is not None and not math.isfinite(until):
+            raise PlantloopError(f"--until is {until:g}, expected a time [s].", value=until)
         values: dict[str, Any] = {}
         for text in settings:
             name, equals, value = (part.strip() for part in text.partition("="))
@@ -46,7 +48,16 @@ class RunChanges:
         return self.until is not None or bool(self.values)
 
     def scenario(self, source: ScenarioFile) -> ScenarioFile:
-        """The file with the changes in its tables [run] and [parameters]."""
+        """The file with the changes in its tables [run] and [parameters].
+
+        Raises
+        ------
+        PlantloopError      an end below 0
+        """
+        if self.until is not None and self.until < 0.0:
+            raise PlantloopError(
+                f"--until is {self.until:g}, expected a time [s] of 0 or more.", value=self.until
+            )
         tables = dict(source.tables)
         for name, changed in (("run", {} if self.until is None else {"until": self.until}),
                               ("parameters", self.values)):  # fmt: skip
@@ -70,7 +81,7 @@ class RunChanges:
                 value=self.until,
                 hint="It is the time of the FMU at which the run ends, not the length of the run.",
             )
-        return ExperimentSpan(span.start, self.until - span.start)
+        return span.to(self.until)
 
 
 def _value(text: str) -> Any:

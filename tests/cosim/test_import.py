@@ -59,6 +59,11 @@ def test_nothing_heavy_is_imported(code):
     assert loaded(code) == []
 
 
+def test_the_command_line_loads_no_models_before_it_is_asked_to():
+    found = in_a_child("import sys\nimport cosim.cli.cli\nprint(*sys.modules)")
+    assert not {"casadi", "cosim.scenario", "cosim.result", "cosim.fmi"}.intersection(found)
+
+
 COMMAND = """
 from cosim.cli.cli import app
 app(["run", "examples/inverted_pendulum/scenario.toml", "--out", {!r}], standalone_mode=False)

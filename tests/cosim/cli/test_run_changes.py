@@ -78,6 +78,27 @@ def test_what_is_refused(scenario: str, words: list[str], says: str) -> None:
     assert re.search(says, text), text
 
 
+@pytest.mark.parametrize(
+    "option", ["--plot", "--check-step", "--case 1", "--replay", "--pace 2", "--coordinates joint"]
+)
+@pytest.mark.parametrize("name", ["m.fmu", "m.ssp"])
+def test_options_that_packages_do_not_have(name: str, option: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"")
+    code, text = ask(str(tmp_path / name), *option.split())
+    assert code == 1 and re.search(rf"{option.split()[0]} belongs to .*; .* is a(n FMU| package)\.", text), (
+        text
+    )
+
+
+def test_options_of_whole_scenarios(scenario: str, tmp_path: Path) -> None:
+    for option in ("--plot", "--check-step"):
+        code, text = ask(scenario, "--pace", "9", option)
+        assert code == 1 and f"{option} belongs to runs of a whole scenario" in text
+    (tmp_path / "m.xml").write_text("<Model/>")
+    code, text = ask(str(tmp_path / "m.xml"), "--check-step")
+    assert code == 1 and "--check-step belongs to scenarios and studies" in text and "is a deck" in text
+
+
 def test_a_deck_says_its_end_itself(tmp_path: Path) -> None:
     (tmp_path / "m.xml").write_text("<Model/>")
     code, text = ask(str(tmp_path / "m.xml"), "--until", "2")
@@ -96,6 +117,22 @@ def test_an_fmu_takes_start_values_and_an_end_on_its_own_clock(tmp_path: Path) -
     assert code == 1 and "begins at t=2 s" in text
     code, text = ask(path, "--set", "kk=1")
     assert code == 1 and "kk" in text and "'k'" in text
+
+
+@pytest.mark.parametrize("start", [-1.0, -0.4, 123.4, 1.7e9])
+def test_the_last_step_of_an_experiment_is_made_wherever_it_begins(start: float, tmp_path: Path) -> None:
+    """x = exp(-(t - start)) up to 0.3 s behind the start, and to 0.2 s with --until, in steps of 0.1 s."""
+    times = f'startTime="{start}" stopTime="{start + 0.3}"'
+    later = lambda text: re.sub('startTime="0" stopTime="[^"]*"', times, text)
+    path = str(build_fmu("dahlquist", change=later, kinds=("cs",)))
+    for words, length in ([], 0.3), (["--until", repr(start + 0.2)], 0.2):
+        code, text = ask(path, "--out", str(tmp_path), *words)
+        assert code == 0, text
+        r = Result.load(tmp_path / "result.nc")
+        assert r.time[-1] == pytest.approx(start + length, rel=1e-15)
+        assert r["plant.x"][-1, 0] == pytest.approx(math.exp(-length), rel=1e-3)
+    code, text = ask(path, "--until", repr(start - 0.5))
+    assert code == 1 and "the default experiment begins at" in text
 
 
 def test_a_package_takes_parameters_of_its_components(tmp_path: Path) -> None:
