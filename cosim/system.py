@@ -27,7 +27,6 @@ import numpy as np
 from blocks.contract.callback import PythonCall, alone
 from blocks.contract.declared import ImplicitSolution
 from blocks.contract.derived import Derived
-from blocks.contract.event_memories import EventTime
 from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteState, Memory
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
@@ -416,9 +415,11 @@ class System:
         return {n: s for n, s in slots if isinstance(s.memory, kind)}
 
     @property
-    def event_time_places(self) -> np.ndarray:
-        """Places in h of the times of events to come [s], at which steps end."""
-        return np.concatenate([np.zeros(0, int), *(s.index for s in self.held_of(EventTime).values())])
+    def timed_events(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the events at times that memories hold, and places of these in h, (n,) each."""
+        found = [(k, e.timed) for k, e in enumerate(self.events) if e.timed >= 0]
+        events, places = np.array(found, dtype=int).reshape(-1, 2).T
+        return events, places
 
     @property
     def discrete_places(self) -> list[np.ndarray]:

@@ -61,7 +61,7 @@ class SystemEvent:
     unmet: str = ""  # of one that began beyond the crossing, and in which it did not fire
     anew: tuple[str, ...] = ()  # names of events whose signs are taken anew after its resets
     eager: bool = False  # fires also where a run starts beyond it
-    timed: bool = False  # due at a time that a mode holds, see `BlockEvent`
+    timed: int = -1  # place in h of the time at which it is due, see `BlockEvent`; -1 where there is none
     follow_time: bool = False  # fires together with a timed one too
 
     @property

@@ -101,8 +101,9 @@ class BlockEvent:
     A stop event has a message instead of resets. `warning` is given at the end of a run in which the event
     fired, `unmet` of a run that began beyond the crossing, in its direction, and in which it did not fire.
     `rest` is the sign (-1 or 1) of a crossing that rests exactly on zero; by default that from which it can
-    fire. An `eager` event also fires if a run starts beyond the crossing. A `timed` one is due at a time
-    that a mode holds, and fires there before the segments of the schedule; those that `follow_time` do too.
+    fire. An `eager` event also fires if a run starts beyond the crossing. One that is `timed` is due at the
+    time that the memory of that name holds, and fires there before the segments of the schedule; those that
+    `follow_time` do too.
     """
 
     name: str
@@ -116,7 +117,7 @@ class BlockEvent:
     anew: tuple[str, ...] = ()  # events of the block whose signs are taken anew after its resets
     eager: bool = False
     by_value: bool = False  # the value of the crossing alone decides on the threshold, not how it moves
-    timed: bool = False
+    timed: str = ""
     follow_time: bool = False
 
 

@@ -314,6 +314,7 @@ class Declarations:
         anew: tuple[str, ...] = (),
         eager: bool = False,
         by_value: bool = False,
+        timed: str = "",
         follow_time: bool = False,
     ) -> None:
         if direction not in DIRECTIONS:
@@ -322,8 +323,23 @@ class Declarations:
         label = text_of(name or f"event{len(self._events)}", "the name of an event")
         sign = DIRECTIONS[direction]
         at_rest = (-sign or 1) if rest is None else rest
-        event = BlockEvent(label, value, sign, resets, stop, at_rest, warning, unmet, anew, eager, by_value)
-        self._events.append(replace(event, follow_time=follow_time))
+        self._events.append(
+            BlockEvent(
+                label,
+                value,
+                sign,
+                resets,
+                stop,
+                at_rest,
+                warning,
+                unmet,
+                anew,
+                eager,
+                by_value,
+                timed,
+                follow_time,
+            )
+        )
 
     def _ticks(self, sample: Rate | Ticks, offset: Rate) -> Ticks:
         ticks = sample if isinstance(sample, Ticks) else Ticks.of(sample, offset)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from blocks.arguments import flag
 from blocks.contract.declaration_checks import text_of, texts_of
 from blocks.contract.declaring import Declarations
-from blocks.contract.event_memories import Branch, EventTime, ModeMemory
+from blocks.contract.event_memories import Branch, ModeMemory
 from blocks.contract.symbols import Array, as_scalar
 from blocks.errors import BlockError
 
@@ -40,17 +41,18 @@ class EventEquations(Declarations):
         """Event at a time [s] that a mode holds; resets, also its own, may move it. Returns the mode.
 
         Steps end at that time exactly and none goes beyond it; at an instant that differs from it by rounding
-        the event is at that instant. At a start that is not before it, the event is there. The time of an
-        event that does not come is 1e30. At an instant with listed instants or ticks it sees these counted
-        and discrete states moved on, and comes before what is sampled there (ARCHITECTURE.md, "What happens
-        at a tick").
+        the event is at that instant. At a start that is not before it, the event is there. Where another time
+        is given that is not to come either, it is there at once, again and again up to a hundred times. The
+        time of an event that does not come is 1e30. At an instant with listed instants or ticks it sees these
+        counted and discrete states moved on, and comes before what is sampled there (ARCHITECTURE.md, "What
+        happens at a tick").
 
         resets : a function of the mode that gives what takes which value, as in `when`; label : of the event
         """
-        time = self._memory(EventTime, name, initial, None)
+        time = self.mode(name, initial, 1)
         near = SAME_INSTANT / THRESHOLD * np.maximum(1.0, np.abs(time[0]))  # on the threshold up to there
-        self.when((as_scalar(self._time) - time[0]) / near, resets(time), "rising", label)
-        self._events[-1] = replace(self._events[-1], eager=True, timed=True)
+        crossing = (as_scalar(self._time) - time[0]) / near
+        self._event(crossing, "rising", label, self._new_values(resets(time)), "", eager=True, timed=name)
         return time
 
     def _branch(
@@ -92,18 +94,24 @@ class EventEquations(Declarations):
         by_value : on the threshold the value of the crossing alone decides, not how it moves
         follow_time : it also fires together with an event of `event_at`, where that has caused it
         """
+        self._event(
+            crossing, direction, name, self._new_values(resets), "",
+            warning=text_of(warning, "warning of an event"), unmet=text_of(unmet, "unmet of an event"),
+            anew=texts_of(anew, "anew of an event"), by_value=flag(by_value, "by_value", BlockError),
+            follow_time=flag(follow_time, "follow_time", BlockError),
+        )  # fmt: skip
+
+    def _new_values(
+        self, resets: Mapping[Array, Any] | Sequence[tuple[Array, Any]]
+    ) -> tuple[tuple[str, ca.SX], ...]:
+        """Resets by the names of what they change."""
         pairs = []
         for state, value in resets.items() if isinstance(resets, Mapping) else resets:
             target = self._memories[self._name_of(state, "a reset")]
             if not target.resettable:
                 raise BlockError(f"event resets '{target.name}', which is no state or mode.")
             pairs.append((target.name, self._sized(value, target.size, f"reset of '{target.name}'")))
-        self._event(
-            crossing, direction, name, tuple(pairs), "",
-            warning=text_of(warning, "warning of an event"), unmet=text_of(unmet, "unmet of an event"),
-            anew=texts_of(anew, "anew of an event"), by_value=flag(by_value, "by_value", BlockError),
-            follow_time=flag(follow_time, "follow_time", BlockError),
-        )  # fmt: skip
+        return tuple(pairs)
 
     def _eager(self) -> None:
         """Let the newest event fire at the start too, where that is beyond its crossing."""

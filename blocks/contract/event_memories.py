@@ -1,4 +1,4 @@
-"""Memories that events change: modes, times of events to come, and branches."""
+"""Memories that events change: modes, which times of events to come are too, and branches."""
 
 from __future__ import annotations
 
@@ -9,34 +9,17 @@ import casadi as ca
 
 from blocks.contract.memories import Evolving, Memory, Refreshed
 
-
-@dataclass(frozen=True)
-class EventState(Memory):
-    """Discrete state without ticks, which only events change."""
-
-    settable: ClassVar[bool] = True
-    resettable: ClassVar[bool] = True
-    carried_over: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class ModeMemory(EventState):
-    """A mode, with values of any kind."""
-
-    word: ClassVar[str] = "a mode"
-
-
 NEVER = 1e30  # s; the time of an event that does not come
 
 
 @dataclass(frozen=True)
-class EventTime(EventState):
-    """The time of an event to come [s]: steps end there, and none goes beyond it.
+class ModeMemory(Memory):
+    """Discrete state without ticks, which only events change; so is the time of an event to come [s]."""
 
-    `NEVER` is that of an event that does not come.
-    """
-
-    word: ClassVar[str] = "the time of an event"
+    word: ClassVar[str] = "a mode"
+    settable: ClassVar[bool] = True
+    resettable: ClassVar[bool] = True
+    carried_over: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.event_equations import THRESHOLD
-from blocks.contract.event_memories import Branch, EventState
+from blocks.contract.event_memories import Branch, ModeMemory
 from blocks.errors import SimulationError
 from cosim.analysis.tangent import Delays, Tangent
 from cosim.engines.methods.crossing_rates import crossings_of
@@ -23,7 +23,7 @@ from cosim.settings import RunSettings
 from cosim.slots import MemorySlot
 from cosim.system import System
 
-MODES = (EventState, Branch)
+MODES = (ModeMemory, Branch)
 
 
 class Sides:

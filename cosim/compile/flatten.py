@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.declared import BlockEvent
 from blocks.contract.driven import DrivenBlock
 from blocks.contract.event_memories import Branch
 from blocks.contract.memories import (
@@ -408,9 +409,12 @@ class _Writer:
                     anew=tuple(f"{inst.path}.{name}" for name in event.anew),
                     eager=event.eager,
                     by_value=event.by_value,
-                    timed=event.timed,
+                    timed=self._place_of_time(inst.path, event),
                     follow_time=event.follow_time,
                 )
+
+    def _place_of_time(self, path: str, event: BlockEvent) -> int:
+        return int(self.v.h.slots[f"{path}.{event.timed}"].index[0]) if event.timed else -1
 
     def _refreshed(self, between: Expressions, kind: type[Evolving]) -> tuple[ca.SX, np.ndarray]:
         """New values and places of the memories of a kind."""

@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.declared import BlockEvent, Declared, Input, Term
-from blocks.contract.event_memories import Branch, EventState
+from blocks.contract.event_memories import Branch, ModeMemory
 from blocks.contract.memories import (
     AcceptedMemory,
     Afterwards,
@@ -175,7 +175,7 @@ class _Gate:
                 )
         kept = {m.name for m in self.d.memories if isinstance(m, Branch)}
         for event in self.d.events:
-            if event.eager:  # puts continuous states back, and there are none
+            if event.eager and not event.timed:  # puts continuous states back, and there are none
                 continue
             if (self.obeyed.once and not {name for name, _ in event.resets} <= kept) or (
                 self.obeyed.once and event.stop
@@ -240,7 +240,7 @@ class _Gate:
         of_parts = range(self.obeyed.restarts)
         self.fresh = fresh = functools.reduce(ca.fmax, [self.symbols[f"{FRESH}{k}"] for k in of_parts])
         for m in self.d.memories:
-            held = not self.obeyed.once and isinstance(m, (ContinuousState, EventState))
+            held = not self.obeyed.once and isinstance(m, (ContinuousState, ModeMemory))
             if not held and not isinstance(m, (DiscreteState, Repeated)) and not self._follows_steps(m):
                 continue
             start = self._start_of(m) if not self._is_time(m) else self.d.time

@@ -110,10 +110,11 @@ def _instants(system: System) -> Arrays:
     """Listed instants [s] of all lists in the order of time."""
     slots = system.held_of(CountedInstants)
     times, lists = system.listed_instants()
+    events, event_times = system.timed_events
     places = _integers(int(slot.index[0]) for slot in slots.values())
     return {
         "instant_time": times, "instant_list": lists.astype(places.dtype), "instant_place": places[lists],
-        "event_time_place": _integers(system.event_time_places),
+        "event_time_event": _integers(events), "event_time_place": _integers(event_times),
     }  # fmt: skip
 
 
@@ -147,7 +148,7 @@ def _events(system: System) -> Arrays:
         "threshold": np.array(thresholds(system), dtype=float),
         "rest": _integers(e.rest for e in system.events),
         "eager": _integers(e.eager for e in system.events),
-        "timed": _integers(e.timed for e in system.events),
+        "timed": _integers(e.timed >= 0 for e in system.events),
         "follow_time": _integers(e.follow_time for e in system.events),
         "ends": _integers(bool(e.stop) for e in system.events),
         "anew_start": anew_starts,

@@ -52,7 +52,8 @@ class Crossings:
         k = np.arange(len(workspace.context.x))
         self._shaken = 1.0 + LAST_BITS * np.where(k % 2, -1.0, 1.0) * (1.0 + (k % 7) / 7.0)
         self._rest = np.array([float(e.rest) for e in self.events])
-        self._timed = np.array([e.timed for e in self.events], dtype=bool)
+        self._timed_events, self._event_times = s.timed_events
+        self._timed = np.isin(np.arange(len(s.events)), self._timed_events)
         self._follow_time = np.array([e.follow_time for e in self.events], dtype=bool)
 
     def signs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -111,6 +112,14 @@ class Crossings:
         """Events were applied: what their resets did is no crossing of the events `taken_anew` lists."""
         for k in due:
             self.workspace.context.signs[self._anew[k]] = ANEW
+
+    def event_times(self) -> np.ndarray:
+        """Times of events to come [s]."""
+        return self.workspace.context.h[self._event_times]
+
+    def moved(self, before: np.ndarray) -> None:
+        """Events whose times have changed may be due at once, whether or not they were before."""
+        self.workspace.context.signs[self._timed_events[self.event_times() != before]] = -1.0
 
     def _note_farthest(self) -> None:
         self.farthest = np.fmax(self.farthest, np.abs(self._now))

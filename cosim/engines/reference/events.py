@@ -122,6 +122,7 @@ class Events:
         self.unknowns.refresh()
         values = [self._resets[k]().copy() for k in due]
         before = [self._targets(k) for k in due]
+        times = self.crossings.event_times()
         owner: dict[tuple[str, int], str] = {}
         for k, found in zip(due, values, strict=True):
             event, start = self.events[k], 0
@@ -138,6 +139,7 @@ class Events:
             c.next[event.discrete] = c.h[event.discrete]
             if not np.isfinite(found).all():
                 raise workspace.non_finite(t, event.place, in_reset=True)
+        self.crossings.moved(times)
         workspace.counters.events += len(due)
         return [
             Event(t, self.events[k].name, old, self._targets(k)) for k, old in zip(due, before, strict=True)

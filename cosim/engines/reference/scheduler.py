@@ -43,7 +43,7 @@ class Scheduler:
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
         self._discrete = system.discrete_places
-        self._event_times = system.event_time_places
+        _, self._event_times = system.timed_events
         lists = [(name, int(slot.index[0])) for name, slot in system.held_of(CountedInstants).items()]
         times, of = system.listed_instants()
         self._instants = [(t, *lists[k]) for t, k in zip(times.tolist(), of.tolist(), strict=True)]

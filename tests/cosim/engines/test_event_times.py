@@ -12,7 +12,8 @@ import pytest
 
 from blocks import Equations, Hold, Pulse, Step, UnitDelay
 from blocks.contract.block import Block
-from cosim import Diagram, Simulation, simulate
+from blocks.errors import PlantloopError, SimulationError
+from cosim import Diagram, Enabled, For, Simulation, Triggered, simulate, simulate_many
 
 ENGINES = ("reference", "native")
 PERIOD = 0.1  # as a double it is above 1/10, so that 3 * PERIOD is behind the tick at 3/10 by rounding
@@ -155,3 +156,102 @@ def test_a_hold_behind_it_extrapolates_from_the_sample_before(engine: str) -> No
     d.connect("stairs.n", "hold.u")
     r = simulate(d, 0.6, log_every=0.05, engine=engine)
     assert r["hold.y"][4:, 0] == pytest.approx(10.0 * r.time[4:], abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("reset", [False, True])
+def test_times_that_pass_while_a_part_is_inactive(reset: bool, engine: str) -> None:
+    """They are caught up with, one after the other, where it is active again: n is floor(t / 0.1) there.
+
+    So they are from the initial time on, where the part starts anew.
+    """
+    d = Diagram("d")
+    d.add("on", Pulse(period="1/2", width="1/2"))
+    d.add("part", Enabled(Stairs(), reset=reset))
+    d.connect("on.y", "part.enable")
+    r = simulate(d, 1.1, log_every=0.05, engine=engine)
+    active = [t % 0.5 < 0.249 or (t + 1e-9) % 0.5 < 0.249 for t in r.time]
+    counts = [math.floor(t / 0.1 + 1e-9) for t in r.time]
+    held = 0
+    for k, on in enumerate(active):
+        held = counts[k] if on else held
+        assert r["part.n"][k, 0] == held, r.time[k]
+
+
+@dataclass(frozen=True)
+class Moved(Block):
+    """n counts events, the first at 0.1; from u = 1 on the next is at `then`, to the left or right of now."""
+
+    then: float
+
+    def define(self, b: Equations) -> None:
+        """Define both events."""
+        u, n = b.input("u"), b.mode("n", 0.0)
+        due = b.event_at("due", 0.1, lambda due: {n: n + 1.0}, "event")
+        b.when(u - 0.5, {due: self.then}, "rising", "moved")
+        b.output("n", n)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("then", [0.05, 0.3, 0.45, 0.1, 1e30])
+@pytest.mark.parametrize("moved_at", [0.07, 0.3])
+def test_an_event_that_is_moved(moved_at: float, then: float, engine: str) -> None:
+    """Once per time it is given; at once, where that is not to come; the same as before is no new one."""
+    d = Diagram("d")
+    d.add("step", Step(time=moved_at))
+    d.add("block", Moved(then))
+    d.connect("step.y", "block.u")
+    r = simulate(d, 1.0, log_every=0.5, engine=engine)
+    happens = [0.1] if then == 0.1 or moved_at > 0.1 else []
+    if then not in (0.1, 1e30):
+        happens.append(max(then, moved_at))
+    assert [e.time for e in r.events if e.name.endswith(".event")] == pytest.approx(happens, abs=1e-12)
+    assert r["block.n"][-1, 0] == len(happens)
+
+
+@dataclass(frozen=True)
+class Back(Block):
+    """An event that always moves itself back."""
+
+    def define(self, b: Equations) -> None:
+        """Define the event."""
+        b.event_at("due", 0.2, lambda due: {due: 0.5 * due}, "again and again")
+        b.output("y", b.time)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_one_that_is_due_again_and_again(engine: str) -> None:
+    with pytest.raises(SimulationError, match=r"without end at t=0\.2 s.*again and again"):
+        simulate(Back(), 1.0, engine=engine)
+
+
+@dataclass(frozen=True)
+class Sized(Block):
+    """An event with two times."""
+
+    def define(self, b: Equations) -> None:
+        """Define it."""
+        b.event_at("due", (0.1, 0.2), lambda due: {due: due + 1.0}, "event")  # type: ignore[arg-type]
+
+
+def test_what_has_no_effect_is_refused() -> None:
+    """A second time; events in parts that are called, which know no time between their calls."""
+    with pytest.raises(PlantloopError, match="'due' has 2 components, expected 1"):
+        simulate(Sized(), 1.0)
+    for part in (Triggered(Reader()), For(Reader(), 3, sample=0.1)):
+        d = Diagram("d")
+        node = d.add("part", part)
+        if isinstance(part, Triggered):
+            d.connect(d.inport("trigger"), node["trigger"])
+        d.connect(d.inport("u"), node["u"])
+        with pytest.raises(PlantloopError, match="'read' is an event, and a .* has none between its"):
+            d.system()
+
+
+@pytest.mark.parametrize("how", [{}, {"solver": "rk4", "step": 0.03}], ids=["dopri5", "rk4"])
+def test_runs_of_a_batch(how: dict[str, Any]) -> None:
+    """Each run has its own times; after n events the next is at 0.1 (n + 1), at once where that is past."""
+    starts = [0.1, 0.25, -0.35, 5.0]
+    runs = simulate_many(Stairs(), [{"initial": {"due": v}} for v in starts], 1.0, log_every=0.25, **how)
+    counted = [[0, 2, 5, 7, 10], [0, 2, 5, 7, 10], [1, 2, 5, 7, 10], [0, 0, 0, 0, 0]]
+    assert runs["plant.n"][:, :, 0].tolist() == counted

@@ -189,10 +189,22 @@ static int in_conflict(pl_run *r)
 
 static double *target(pl_context *c, int32_t place) { return place < 0 ? c->x - 1 - place : c->h + place; }
 
+/* Its event may be due at once, whether or not it was before. */
+static void move_event(pl_run *r, int32_t place)
+{
+    for (int i = 0; i < r->system->n_event_times; i++)
+        if (r->system->event_time_place[i] == place) pl_set_sign(r, r->system->event_time_event[i], -1.0);
+}
+
 static void set_target(pl_run *r, int32_t place, double value)
 {
-    *target(r->context, place) = value;
-    if (place >= 0) pl_held_changed(r, place);
+    double *now = target(r->context, place);
+    const int changes = *now != value;
+
+    *now = value;
+    if (place < 0) return;
+    pl_held_changed(r, place);
+    if (changes) move_event(r, place);
 }
 
 static int64_t length_of_records(const pl_run *r)

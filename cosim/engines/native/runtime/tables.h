@@ -25,7 +25,7 @@ typedef struct {
     const int32_t *segment_size;                       /* numbers its function returns */
     const double *instant_time;                        /* (n_instants,) s, in order */
     const int32_t *instant_list, *instant_place;       /* (n_instants,) whose it is; its place in h */
-    const int32_t *event_time_place;                   /* (n_event_times,) places in h of times of events to come */
+    const int32_t *event_time_event, *event_time_place; /* (n_event_times,) events, and places in h of their times */
     const int32_t *accepted;                           /* places in h */
     const double *nominal;                             /* (nx,) */
     const int32_t *bodies;                             /* (n_bodies, 14) places in x of their states, -1 for none; block */
