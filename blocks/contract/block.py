@@ -37,10 +37,10 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    "alone", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as", "drawn_fields", "driven",
-    "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name", "reaches", "reads",
-    "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow", "value_names",
-    "with_value",
+    "alone", "also_made_by", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as",
+    "drawn_fields", "driven", "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name",
+    "reaches", "reads", "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow",
+    "value_names", "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
@@ -59,6 +59,9 @@ class Block(metaclass=BlockType):
 
     made_by: ClassVar[str] = ""
     """How one makes such a block, where not from its fields by hand."""
+
+    also_made_by: ClassVar[str] = ""
+    """A call of the class that makes one too, and of what, for messages about arguments."""
 
     reaches: ClassVar[str] = ""
     """What of the machine its runs touch, "" for nothing: a scenario needs trust for such a block."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -101,12 +100,8 @@ class BlockType(abc.ABCMeta):
             bare = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
             written = signature.replace(parameters=bare, return_annotation=signature.empty)
             call = getattr(cls, "made_by", "") or f"{cls.__name__}{written}"
-            cure = f"Write {call}."
-            control = sys.modules.get("control")  # whoever has such a system has imported it
-            systems = (control.StateSpace, control.TransferFunction) if control is not None else ()
-            if args and isinstance(args[0], systems) and getattr(cls, "of", None) is not None:
-                cure = f"Write {cls.__name__}.of(system) for a system of python-control."
-            raise BlockError(f"{cls.__name__}: {wrong}.", hint=cure) from error
+            also = f", or {cls.__name__}.{other}" if (other := getattr(cls, "also_made_by", "")) else ""
+            raise BlockError(f"{cls.__name__}: {wrong}.", hint=f"Write {call}{also}.") from error
 
 
 def recipe_of(block: Any) -> Recipe | None:

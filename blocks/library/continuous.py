@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,13 @@ from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.recipes import of_expressions
 from blocks.contract.symbols import Array
-from blocks.library.realisation import canonical, check_polynomials, check_state_space, from_control
+from blocks.library.realisation import (
+    OF_CONTROL,
+    canonical,
+    check_polynomials,
+    check_state_space,
+    from_control,
+)
 from blocks.library.resets import RESETS, check_threshold
 from blocks.library.starts import at_start
 from blocks.library.truth import LEVEL
@@ -178,6 +184,8 @@ class StateSpace(Block):
     Source: Åström & Murray, Feedback Systems, 2nd ed., eq. 6.1.
     """
 
+    also_made_by: ClassVar[str] = OF_CONTROL
+
     A: ArrayLike
     B: ArrayLike
     C: ArrayLike
@@ -223,6 +231,8 @@ class TransferFunction(Block):
 
     Source: Franklin, Powell & Emami-Naeini, Feedback Control of Dynamic Systems, 7th ed., sec. 7.4.1.
     """
+
+    also_made_by: ClassVar[str] = OF_CONTROL
 
     num: ArrayLike
     den: ArrayLike

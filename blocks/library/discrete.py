@@ -8,7 +8,7 @@ value.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,7 @@ from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import input_like, together
 from blocks.library.realisation import (
+    OF_CONTROL,
     canonical,
     check_polynomials,
     check_state_space,
@@ -171,6 +172,8 @@ class DiscreteStateSpace(Block):
     Source: Åström & Wittenmark, Computer-Controlled Systems, 3rd ed., eq. 2.3.
     """
 
+    also_made_by: ClassVar[str] = OF_CONTROL
+
     A: ArrayLike
     B: ArrayLike
     C: ArrayLike
@@ -224,6 +227,8 @@ class DiscreteTransferFunction(Block):
 
     Source: Franklin, Powell & Workman, Digital Control of Dynamic Systems, 3rd ed., sec. 4.2.
     """
+
+    also_made_by: ClassVar[str] = OF_CONTROL
 
     num: ArrayLike
     den: ArrayLike

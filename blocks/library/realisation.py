@@ -10,6 +10,8 @@ from blocks.contract import checks
 from blocks.contract.symbols import Array
 from blocks.errors import BlockError
 
+OF_CONTROL = "of(system) for a system of python-control"
+
 
 def check_state_space(block: Any) -> None:
     """Check A, B, C, D and initial of a state-space block and keep them as tuples; D = None becomes 0."""

@@ -3,7 +3,16 @@
 import control
 import pytest
 
-from blocks import DiscreteStateSpace, Gain, StateSpace, TransferFunction, UnitDelay
+from blocks import (
+    EKF,
+    MPC,
+    DiscreteStateSpace,
+    DiscreteTransferFunction,
+    Gain,
+    StateSpace,
+    TransferFunction,
+    UnitDelay,
+)
 from blocks.errors import BlockError
 
 
@@ -18,11 +27,21 @@ def test_arguments_that_are_no_fields_are_refused_by_name():
         Gain(1.0, 2.0)
 
 
-@pytest.mark.parametrize("kind", [StateSpace, TransferFunction, DiscreteStateSpace])
+@pytest.mark.parametrize("kind", [StateSpace, TransferFunction, DiscreteStateSpace, DiscreteTransferFunction])
 def test_a_system_of_another_package_points_to_of(kind):
     """The message asked for B, which the system has."""
     system = control.ss([[-1.0]], [[1.0]], [[2.0]], [[0.0]])
-    with pytest.raises(BlockError, match=rf"Write {kind.__name__}\.of\(system\)"):
-        kind(system)
-    with pytest.raises(BlockError, match=rf"Write {kind.__name__}\(\w"):
-        kind([[1.0]])
+    for given in (system, [[1.0]]):
+        ways = (
+            rf"Write {kind.__name__}\(\w.*\), or {kind.__name__}\.of\(system\) for a system of python-control"
+        )
+        with pytest.raises(BlockError, match=ways):
+            kind(given)
+
+
+@pytest.mark.parametrize("kind", [EKF, MPC])
+def test_where_of_takes_something_else_it_is_not_said(kind):
+    """Theirs are for plants; they said to give it the system."""
+    with pytest.raises(BlockError, match=rf"Write {kind.__name__}\(\w") as caught:
+        kind(control.ss([[-1.0]], [[1.0]], [[2.0]], [[0.0]]))
+    assert "python-control" not in str(caught.value)
