@@ -44,9 +44,10 @@ int unit_indicators(unit *u, double *values)
     if (!s->n_events) return UNIT_OK;
     pl_update_constants(r);
     pl_set_arguments(r, c->t, c->x);
-    r->model->crossings->all(&r->a, values);
+    r->model->crossings->all(&r->a, r->out);
     if (r->unsolved) return unit_explain(u, PL_NO_SOLUTION);
     for (int32_t i = 0; i < s->n_events; i++) {
+        values[i] = r->out[r->model->place_of[i]]; /* events share places, in the order of the code */
         if (isnan(values[i])) {
             r->index = i;
             return unit_explain(u, PL_NO_SIGN);
