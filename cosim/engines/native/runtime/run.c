@@ -109,7 +109,9 @@ static int handle_instant(pl_run *r)
             return PL_APPROACHED;
         pl_count_ticks(r, r->stop);
         r->segment = r->again = r->rounds = 0;
-        r->phase = pl_timed_event_due(r) ? TIMED_EVENTS : SEGMENTS;
+        r->phase = SEGMENTS;
+        if (!pl_timed_event_due(r)) break;
+        r->phase = TIMED_EVENTS;
         pl_begin_events(r, -1, PL_TIMED_EVENTS);
         break;
     case TIMED_EVENTS:
