@@ -15,6 +15,7 @@ from cosim.engines.native.build import GENERATOR, RUNTIME, fingerprint
 ROOT = Path(cosim.__file__).parents[1]
 INSIDE_THE_FUNCTIONS = (
     "blocks.",
+    "cosim.columns",
     "cosim.segments",
     "cosim.system",
 )  # what they give is part of the functions, which are hashed
