@@ -25,8 +25,8 @@ def in_threads(engine: Engine, starts: Starts, workers: int, progress: Callable[
             one.run_starts(starts, begin, min(begin + size, count))
 
     with ThreadPoolExecutor(len(engines)) as pool:
-        futures = list(map(pool.submit, repeat(work), engines))
         try:
+            futures = list(map(pool.submit, repeat(work), engines))
             while wait(futures, timeout=0.1).not_done:
                 if progress is not None:
                     progress(starts.done)

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,26 @@ def test_ctrl_c_ends_a_hung_compiler_at_once(hung, work, taken):
     assert list((hung / "cache").glob("making-*")) == []
     listed = subprocess.run(["ps", "-ef"], capture_output=True, text=True, check=False).stdout
     assert "hung-cc" not in listed or str(hung) not in listed
+
+
+@pytest.mark.parametrize("work", ["a run", "an export"])
+def test_ctrl_c_that_comes_while_threads_are_begun_ends_a_hung_compiler_too(hung, work, monkeypatch):
+    submit = ThreadPoolExecutor.submit
+
+    def interrupted(pool, function, *args):
+        made = submit(pool, function, *args)
+        if threading.current_thread() is threading.main_thread():
+            wait_until((hung / "begun").exists)
+            raise KeyboardInterrupt
+        return made
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        if work == "a run":
+            simulate(fresh(), 0.1, engine="native")
+        else:
+            export_fmu(fresh(), hung / "x.fmu", solver="rk4", step=0.1)
+    assert list((hung / "cache").glob("making-*")) == []
 
 
 def test_the_time_limit_is_stated_and_can_be_set(monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache as once
 from functools import partial
@@ -112,14 +111,10 @@ def _both(system: System, compiler: Compiler, tables: NumberTables) -> tuple[bin
     key = _runtime_key(compiler)
     if key in _runtimes or cache.find(key) is not None:
         return _runtime(compiler), code()
-    with ThreadPoolExecutor(1) as aside:
+    with compiler.jobs.threads(1) as aside:
         runtime = aside.submit(_runtime, compiler)
-        try:
-            entry = code()
-            return result_of(runtime), entry
-        except BaseException:
-            compiler.jobs.end()
-            raise
+        entry = code()
+        return result_of(runtime), entry
 
 
 def compiled(system: System) -> Compiled:

@@ -11,7 +11,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,20 +71,16 @@ class Compiler:
             (*self.command, *FLAGS, *self._level(level), f"-I{headers}", "-c", str(source), "-o", str(target))
             for source, level, target in zip(sources, optimise, objects, strict=True)
         ]
-        with ThreadPoolExecutor(_processors()) as pool:
-            try:
-                running = [pool.submit(self.jobs.run, job) for job in jobs]
-                for source, one in zip(sources, running, strict=True):
-                    error, made = result_of(one), source.with_suffix(".o")
-                    if not error and is_no_file(made):  # none at all is for the linker to miss
-                        error = self.jobs.first(
-                            "it ended without a complaint, but made something that is no object file"
-                        )
-                    if error:
-                        raise self._failed(source, error, headers, aside)
-            except BaseException:  # Ctrl-C too: nobody waits for the others
-                self.jobs.end()
-                raise
+        with self.jobs.threads(_processors()) as pool:
+            running = [pool.submit(self.jobs.run, job) for job in jobs]
+            for source, one in zip(sources, running, strict=True):
+                error, made = result_of(one), source.with_suffix(".o")
+                if not error and is_no_file(made):  # none at all is for the linker to miss
+                    error = self.jobs.first(
+                        "it ended without a complaint, but made something that is no object file"
+                    )
+                if error:
+                    raise self._failed(source, error, headers, aside)
         return objects
 
     def refuse_hung(self) -> None:
@@ -112,7 +107,9 @@ class Compiler:
 
     def link(self, objects: Sequence[Path], library: Path) -> None:
         """One shared library of object files."""
-        error = self.jobs.run((*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm"))
+        command = (*self.command, "-shared", "-o", str(library), *map(str, objects), "-lm")
+        with self.jobs.threads(1) as pool:
+            error = result_of(pool.submit(self.jobs.run, command))
         if self.jobs.slow:
             _hung[self.identity] = error
         if error := error or _fault(library):

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import Future, wait
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import IO, TypeVar
 
 T = TypeVar("T")
@@ -45,8 +45,18 @@ class CompilerJobs:
         self.slow = ""
         self._complaint = ""  # of the first that failed: why the others were given up
 
+    @contextlib.contextmanager
+    def threads(self, count: int) -> Iterator[ThreadPoolExecutor]:
+        """Threads for the work; what ends it early, also Ctrl-C at any place of it, ends all processes."""
+        with ThreadPoolExecutor(count) as pool:
+            try:
+                yield pool
+            except BaseException:
+                self.end()
+                raise
+
     def run(self, command: Sequence[str]) -> str:
-        """Run a command; its complaints if it fails, else nothing."""
+        """Run a command; its complaints if it fails, else nothing. Called in one of the threads."""
         seconds = limit()
         try:
             process = self._begin(command)

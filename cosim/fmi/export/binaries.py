@@ -14,7 +14,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -118,13 +117,9 @@ def binary(name: str, groups: Sequence[Sequence[CFile]], library: str) -> bytes:
     compiler = compiler_for(name)
     with tempfile.TemporaryDirectory(prefix="plantloop-") as place:
         folder = Path(place)
-        with ThreadPoolExecutor(len(groups)) as pool:
+        with compiler.jobs.threads(len(groups)) as pool:
             running = [pool.submit(_objects, compiler, group) for group in groups]
-            try:
-                archives = [result_of(one) for one in running]
-            except BaseException:  # Ctrl-C too: nobody waits for the others
-                compiler.jobs.end()
-                raise
+            archives = [result_of(one) for one in running]
         objects = [
             folder / f"{k}-{name}" for k, names in enumerate(archives) for name in _unpack(names, folder, k)
         ]
