@@ -198,10 +198,11 @@ def _main(system: System, plan: Plan, inlined: bool, methods: Collection[str]) -
     place_of = places_of_crossings(system, plan)
     held = len(set(plan.arranged["held_crossings"]))  # places of those that depend on what is held only
     lines.append(_calls(FunctionPlan("crossings", [p for f in crossings for p in f.pieces], 0), False))
-    lines.append(parts("crossings", crossings, place_of))
+    lines.append(parts("crossings", crossings, len(system.x0), plan.callees, place_of))
     lines += [lasting(plan.functions[name], len(system.h0), plan.callees) for name in LASTING]
     lines += [table(name, numbers) for name, numbers in by_place(place_of).items()]
-    lines += [parts(name, [plan.functions[name]]) for name in ("crossing_rates", "resets")]
+    for name in ("crossing_rates", "resets"):
+        lines.append(parts(name, [plan.functions[name]], len(system.x0), plan.callees))
     segments = [f"segment{k}" for k in range(len(system.schedule))]
     signals = [piece.name for piece in plan.functions["signals"].pieces]
     lines.append(_table("segments", segments))

@@ -9,7 +9,13 @@ from itertools import accumulate
 from cosim.engines.codegen.plan import Callee, FunctionPlan, Piece
 
 
-def parts(name: str, functions: Sequence[FunctionPlan], places: Sequence[int] = ()) -> str:
+def parts(
+    name: str,
+    functions: Sequence[FunctionPlan],
+    nx: int,
+    callees: Sequence[Callee],
+    places: Sequence[int] = (),
+) -> str:
     """The table `pl_parts` of a function: its pieces, which of them gives a number, and what each one needs.
 
     functions : those that together give all its numbers; pieces of one read nothing that another one made
@@ -23,12 +29,21 @@ def parts(name: str, functions: Sequence[FunctionPlan], places: Sequence[int] = 
         tables["piece_of"] = [found[place] for place in places or sorted(found)]
         tables["needs_start"] = [*accumulate(map(len, needs), initial=0)]
         tables["needs"] = [k for n in needs for k in n]
+    tables["states"] = [place for n in needs for place in _span([pieces[k] for k in n], nx, callees)]
     called = ", ".join([*(p.name for p in pieces), "0"])
     lines = [f"static const pl_function {name}_pieces[] = {{{called}}};\n"]
     lines += [table(f"{name}_{field}", v) for field, v in tables.items()]
     inside = ", ".join([name, str(len(pieces)), *(f"{name}_{field}" for field in ("pieces", *tables))])
     lines.append(f"static const pl_parts {name}_parts = {{{inside}}};\n")
     return "".join(lines)
+
+
+def _span(pieces: Sequence[Piece], nx: int, callees: Sequence[Callee]) -> tuple[int, int]:
+    """The states that pieces read, from one to before another; all nx where one of them asks the host."""
+    if any(callees[c].host is not None for p in pieces for c in p.calls()):
+        return 0, nx
+    read = [place.index for p in pieces for place in p.reads() if place.array == "x"]
+    return min(read, default=0), max(read, default=-1) + 1
 
 
 def lasting(f: FunctionPlan, nh: int, callees: Sequence[Callee]) -> str:

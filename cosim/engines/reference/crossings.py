@@ -121,9 +121,9 @@ class Crossings:
         """Events whose times have changed may be due at once, whether or not they were before."""
         self.workspace.context.signs[self._timed_events[self.event_times() != before]] = -1.0
 
-    def _note_farthest(self) -> None:
-        self.farthest = np.fmax(self.farthest, np.abs(self._now))
-        self._largest = np.fmax(self._largest, self.farthest)
+    def _note_farthest(self, which: list[int] | slice = slice(None)) -> None:
+        self.farthest[which] = np.fmax(self.farthest, np.abs(self._now))[which]
+        self._largest[which] = np.fmax(self._largest, self.farthest)[which]
 
     def waiting(self, part: Part) -> np.ndarray:
         """Which wait for another part of an instant, with their signs as they were, (ne,)."""
@@ -173,10 +173,10 @@ class Crossings:
             due = [int(k) for k in changed if self.events[k].direction in (0, signs[k])]
             if due:
                 first = min((self._root(step, k, signs[k], low, high), k) for k in due)
-                self._put(step, 0.5 * (low + first[0]))  # a whole flight may lie in this quarter
+                self._put(step, 0.5 * (low + first[0]))  # a whole flight of theirs may lie in this quarter
                 self.unknowns.refresh()
                 self._now = self._g().copy()
-                self._note_farthest()
+                self._note_farthest(due)
                 return first
             self._note_farthest()
             stored[changed] = signs[changed]

@@ -10,7 +10,8 @@ from cosim.engines.methods.corners import first_corner
 from tests.helpers.runtime_parts import Runtime, parts
 
 TEXTS = {
-    "norms": '#include "norms.c"',
+    "norms": """#include "norms.c"
+int all_finite(const double *v, int n) { return pl_all_finite(v, n); }""",
     "lu": '#include "lu.c"',
     "pace": '#include "pace.c"',
     "evaluate": '#include "evaluate.c"\nvoid pl_update_w(void *r, const pl_args *a) {}',
@@ -31,7 +32,7 @@ void accept_step(pl_run *r, double h, double wanted, double error)
 { accepted(r, h, wanted, (pl_error){error, 0}); }""",
     "step": """#include "step.c"
 int pl_fixed_step(pl_run *r) { r->t1 = 2.0; return 0; }
-void pl_explicit_interpolate(pl_run *r, double t, double *x) { x[0] = r->value; }""",
+void pl_explicit_interpolate_some(pl_run *r, double t, int i, int n, double *x) { x[0] = r->value; }""",
     "run": '#include "run.c"\nvoid pl_forget_missed(pl_run *r) {}',
     "log": '#include "log.c"',
     "corners": '#include "corners.c"',
@@ -40,6 +41,7 @@ void pl_explicit_interpolate(pl_run *r, double t, double *x) { x[0] = r->value; 
 CALLED = """
 double pl_pairwise_sum(const double *v, int n);
 double pl_largest_absolute(const double *v, int n);
+int all_finite(const double *v, int n);
 void pl_update_constants(pl_run *r);
 void pl_set_state(pl_run *r, double t, const double *x);
 int pl_update_accepted(pl_run *r, double t, const double *x);
@@ -78,6 +80,17 @@ def test_the_largest_is_looked_for_among_all_and_nowhere_else(runtime):
     assert runtime.c.pl_largest_absolute(around, 0) == 0.0
     around[2] = math.nan
     assert math.isnan(runtime.c.pl_largest_absolute(around + 1, 4))
+
+
+@pytest.mark.parametrize("n", range(10))
+def test_one_number_that_is_not_finite_is_found_at_any_place(runtime, n):
+    around = runtime.array([math.nan, *range(-3, n - 3), math.inf])
+    assert runtime.c.all_finite(around + 1, n)
+    for k in range(n):
+        for bad in (math.nan, math.inf, -math.inf):
+            around[1 + k] = bad
+            assert not runtime.c.all_finite(around + 1, n)
+        around[1 + k] = 1e308
 
 
 def matrix_of(runtime, J, sparse):
@@ -186,6 +199,21 @@ def test_held_numbers_are_set_and_what_reads_one_that_changed_is_stale(runtime):
         runtime.c.pl_set_held(r, runtime.array([2, 1, 0], "int32_t"), values, 2)
         assert list(h) == [1.0, 1.0, 3.0]
         assert [[*flags] for flags in stale] == [[0, changed]] * 2
+
+
+@pytest.mark.parametrize("changed", [0, 63, 64, 127, 128, 129])
+def test_one_of_many_held_numbers_is_set(runtime, changed):
+    """Also one that differs in its sign of zero alone."""
+    n = 130
+    places = runtime.array([*range(n - 1, -1, -1)], "int32_t")
+    for new in (2.5, -0.0):
+        h, values = runtime.array([0.0] * n), runtime.array([0.0] * n)
+        values[changed] = new
+        r = runtime.run({}, {}, context=runtime.new("pl_context", h=h), events_known=1)
+        runtime.c.pl_set_held(r, places, values, n - 1)
+        written = changed < n - 1
+        assert [k for k in range(n) if h[k] or math.copysign(1.0, h[k]) < 0.0] == [n - 1 - changed] * written
+        assert r.events_known == (not written)
 
 
 def test_a_run_of_a_batch_begins_with_its_own_numbers_and_no_past(runtime):

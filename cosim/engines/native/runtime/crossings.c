@@ -33,6 +33,7 @@ void pl_look_again(pl_run *r, int i)
 {
     const pl_parts *f = r->model->crossings;
 
+    r->events_known = 0;
     if (r->model->place_of[i] < r->model->n_held_places) r->stale_crossings[f->n_pieces < 2 ? 0 : f->piece_of[i]] = 1;
 }
 
@@ -60,22 +61,25 @@ static void evaluate(pl_run *r, double t, const double *x)
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
 
-int pl_on_threshold(const pl_run *r, int i)
+/* Up to where a crossing is on its threshold. */
+static inline double reach(const pl_run *r, int i)
 {
-    return fabs(pl_crossing(r, i)) <= fmax(r->system->threshold[i], r->missed[i]);
+    return r->missed[i] > r->system->threshold[i] ? r->missed[i] : r->system->threshold[i];
 }
+
+int pl_on_threshold(const pl_run *r, int i) { return fabs(pl_crossing(r, i)) <= reach(r, i); }
 
 /* The side and the limit of a place: what is beyond the thresholds of all its events, on the sides that are stored. */
 static void settle_place(pl_run *r, int place)
 {
     const int32_t *events = r->model->event_at;
-    const int first = r->model->event_start[place], last = r->model->event_start[place + 1];
+    const int32_t first = r->model->event_start[place], last = r->model->event_start[place + 1];
     double side = r->context->signs[events[first]], limit = 0.0;
 
-    for (int k = first; k < last; k++) {
+    for (int32_t k = first; k < last; k++) {
         const int32_t i = events[k];
         if (r->context->signs[i] != side || fabs(side) != 1.0) side = 0.0;
-        limit = fmax(limit, fmax(r->system->threshold[i], r->missed[i]));
+        if (reach(r, i) > limit) limit = reach(r, i);
     }
     r->side[place] = side;
     r->limit[place] = limit;
@@ -156,9 +160,8 @@ static int signs_by_value(pl_run *r)
 
     for (int k = 0; k < r->n_loud; k++) {
         const int32_t i = r->loud[k];
-        const double missed = r->missed[i], threshold = r->system->threshold[i], g = pl_crossing(r, i);
-        r->new_signs[i] = g > 0. ? 1. : -1.;
-        if (!(fabs(g) > (missed > threshold ? missed : threshold))) r->special[n++] = i;
+        r->new_signs[i] = pl_crossing(r, i) > 0. ? 1. : -1.;
+        if (!(fabs(pl_crossing(r, i)) > reach(r, i))) r->special[n++] = i;
     }
     return n;
 }
@@ -219,7 +222,13 @@ void pl_forget_farthest(pl_run *r, int i)
 /* A crossing inside the step, above zero where it has crossed to `side`. */
 static double beyond(pl_run *r, int32_t i, double side, double t)
 {
-    pl_interpolate(r, t, r->scratch);
+    const pl_parts *f = r->model->crossings;
+    const int32_t *read = f->states + 2 * (f->n_pieces < 2 ? 0 : f->piece_of[i]);
+
+    if (r->system->n_unknowns || r->system->n_delays)
+        pl_interpolate(r, t, r->scratch);
+    else
+        pl_interpolate_some(r, t, read[0], read[1], r->scratch);
     pl_set_arguments(r, t, r->model->nx ? r->scratch : r->context->x);
     pl_evaluate_some(r, r->model->crossings, &i, 1, r->g);
     return pl_crossing(r, i) * side;
@@ -306,13 +315,23 @@ static int firing(pl_run *r, double *sides)
 static void first_root(pl_run *r, double low, double high, double *first)
 {
     double *sides = r->out;
-    const int n = firing(r, sides); /* what looks for a root may look at all anew */
 
-    for (int k = 0; k < n; k++) {
+    r->n_fired = firing(r, sides); /* what looks for a root may look at all anew */
+    for (int k = 0; k < r->n_fired; k++) {
         const double t = root(r, r->fired[k], sides[k], low, high);
         if (r->located >= 0 && !(t < *first)) continue;
         *first = t;
         r->located = r->fired[k];
+    }
+}
+
+/* How far those that changed their signs are at a time: a whole flight of theirs may lie in this quarter. */
+static void note_flights(pl_run *r, double t)
+{
+    for (int k = 0; k < r->n_fired; k++) {
+        const int32_t place = r->model->place_of[r->fired[k]];
+        beyond(r, r->fired[k], 1.0, t);
+        note_sizes(r->g, r->reached, place, place + 1);
     }
 }
 
@@ -403,10 +422,8 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             return reason;
         }
         first_root(r, low, high, first);
-        if (r->located >= 0) { /* a whole flight may lie in this quarter */
-            const double middle = 0.5 * (low + *first);
-            evaluate(r, middle, state_at(r, middle));
-            pl_note_farthest(r);
+        if (r->located >= 0) {
+            note_flights(r, 0.5 * (low + *first));
             return PL_DONE;
         }
         pl_note_farthest(r);

@@ -5,6 +5,7 @@
 #include "algebraic.h"
 #include "norms.h"
 
+#include <stdint.h>
 #include <string.h>
 
 void pl_update_constants(pl_run *r)
@@ -90,25 +91,40 @@ static void mark_readers(const pl_lasting *f, int32_t *stale, int32_t place)
 
 void pl_held_changed(pl_run *r, int32_t place)
 {
+    r->events_known = 0;
     if (r->held_known && r->system->n_events) mark_readers(r->model->held_crossings, r->stale_crossings, place);
     if (r->accepted_known) mark_readers(r->model->accepted, r->stale_accepted, place);
 }
 
+/* Bits in which two numbers differ. */
+static inline uint64_t difference(const double *a, const double *b)
+{
+    uint64_t first, second;
+    memcpy(&first, a, sizeof first);
+    memcpy(&second, b, sizeof second);
+    return first ^ second;
+}
+
+enum { ROW = 64 }; /* numbers compared before any is looked at by itself */
+
 void pl_set_held(pl_run *r, const int32_t *places, const double *values, int n)
 {
     double *h = r->context->h;
-    for (int i = 0; i < n; i++) {
-        uint64_t old, new; /* bit by bit */
-        memcpy(&old, h + places[i], sizeof old);
-        memcpy(&new, values + i, sizeof new);
-        if (old == new) continue;
-        h[places[i]] = values[i];
-        pl_held_changed(r, places[i]);
+    for (int begin = 0; begin < n; begin += ROW) {
+        const int end = n - begin < ROW ? n : begin + ROW;
+        uint64_t any = 0;
+        for (int i = begin; i < end; i++) any |= difference(h + places[i], values + i);
+        for (int i = begin; any && i < end; i++) {
+            if (!difference(h + places[i], values + i)) continue;
+            h[places[i]] = values[i];
+            pl_held_changed(r, places[i]);
+        }
     }
 }
 
 void pl_set_state(pl_run *r, double t, const double *x)
 {
+    r->events_known = 0;
     r->context->t = t;
     if (x != r->context->x) memcpy(r->context->x, x, sizeof(double) * (size_t)r->model->nx);
 }

@@ -17,7 +17,7 @@ void pl_evaluate_derivative(pl_run *r, double t, const double *x, double *f);
    r->wanted. Arguments are set. */
 void pl_evaluate_stale(pl_run *r, const pl_lasting *f, const int32_t *stale, double *out);
 /* What was written to h anywhere, or at one place, is to be followed. */
-PL_INLINE void pl_all_changed(pl_run *r) { r->held_known = r->accepted_known = 0; }
+PL_INLINE void pl_all_changed(pl_run *r) { r->events_known = r->held_known = r->accepted_known = 0; }
 void pl_held_changed(pl_run *r, int32_t place);
 /* Numbers into h. */
 void pl_set_held(pl_run *r, const int32_t *places, const double *values, int n);

@@ -36,9 +36,10 @@ static int find_due(pl_run *r)
 {
     const pl_system *s = r->system;
     pl_context *c = r->context;
-    const int reason = pl_evaluate_crossings(r, c->t, c->x);
 
     r->n_fired = 0;
+    if (r->events_known) return PL_DONE;
+    const int reason = pl_evaluate_crossings(r, c->t, c->x);
     if (r->unsolved) return PL_NO_SOLUTION;
     if (reason) return reason;
     pl_note_farthest(r);
@@ -52,10 +53,12 @@ static int find_due(pl_run *r)
         if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
         if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
     }
-    if (r->which == PL_ALL_EVENTS || !s->n_event_times)
-        pl_all_looked_at(r);
-    else
+    if (r->which != PL_ALL_EVENTS && s->n_event_times) {
         r->held_known = 0; /* those that wait are to be looked at again */
+        return PL_DONE;
+    }
+    pl_all_looked_at(r);
+    r->events_known = !r->n_fired && !s->n_unknowns && !s->n_delays; /* what is solved for is found anew */
     return PL_DONE;
 }
 

@@ -66,14 +66,14 @@ PL_WIDE static void blend(
 }
 
 /* Continuous extension of fourth order: Hairer I, eq. II.6.12. */
-static void dense(pl_run *r, double t, double *x)
+static void dense(pl_run *r, double t, int start, int stop, double *x)
 {
     const pl_method *m = &r->settings->method;
     const int nx = r->model->nx;
     const double h = r->h, s = (t - r->t0) / h;
     const double *x0 = r->x0, *x1 = r->integrated1, *first = r->k, *last_k = r->k + (m->stages - 1) * nx;
 
-    for (int e = 0; e < nx; e++) {
+    for (int e = start; e < stop; e++) {
         const double change = x1[e] - x0[e];
         const double bend = h * first[e] - change;
         const double last = change - h * last_k[e] - bend;
@@ -110,14 +110,14 @@ int pl_adaptive_step(pl_run *r)
         if (e.error <= 1.0) {
             r->t1 = corner < INFINITY ? corner : lands ? r->stop : t + h;
             if (!finite) return not_finite(r);
-            corner = looks++ < PL_LOOKS ? pl_first_corner(r, dense, t, h) : INFINITY;
+            corner = looks++ < PL_LOOKS ? pl_first_corner(r, pl_explicit_interpolate, t, h) : INFINITY;
             if (corner < INFINITY) continue;
             pl_accept_step(r, h, wanted, e);
             r->arrived = !(r->t1 < r->stop);
             return PL_DONE;
         }
         pl_reject_step(r, h, e);
-        corner = isfinite(e.error) ? pl_first_corner(r, dense, t, h) : INFINITY;
+        corner = isfinite(e.error) ? pl_first_corner(r, pl_explicit_interpolate, t, h) : INFINITY;
         if (!(corner - t < c->step)) corner = INFINITY;
         r->budget--;
         if (r->cancel) return PL_CANCELLED;
@@ -131,14 +131,13 @@ int pl_adaptive_step(pl_run *r)
 }
 
 /* Cubic Hermite interpolation, third order; the derivative at the end is evaluated when somebody looks. */
-static void hermite(pl_run *r, double t, double *x)
+static void hermite(pl_run *r, double t, int first, int last, double *x)
 {
-    const int nx = r->model->nx;
     const double h = r->end - r->t0, s = (t - r->t0) / h;
     const double *x0 = r->x0, *x1 = r->integrated1, *f0 = r->k, *f1 = r->f1;
 
     if (t == r->t0) { /* true even where the derivative at the end is not finite */
-        memcpy(x, x0, sizeof(double) * (size_t)nx);
+        memcpy(x + first, x0 + first, sizeof(double) * (size_t)(last - first));
         return;
     }
     if (!r->end_known) {
@@ -147,13 +146,18 @@ static void hermite(pl_run *r, double t, double *x)
     }
     const double a0 = (1 + 2 * s) * pow(1 - s, 2), b0 = s * pow(1 - s, 2);
     const double a1 = s * s * (3 - 2 * s), b1 = s * s * (1 - s);
-    blend(x, a0, x0, b0, f0, a1, x1, b1, f1, h, nx);
+    blend(x + first, a0, x0 + first, b0, f0 + first, a1, x1 + first, b1, f1 + first, h, last - first);
 }
 
 void pl_explicit_interpolate(pl_run *r, double t, double *x)
 {
+    pl_explicit_interpolate_some(r, t, 0, r->model->nx, x);
+}
+
+void pl_explicit_interpolate_some(pl_run *r, double t, int first, int last, double *x)
+{
     if (r->settings->method.adaptive)
-        dense(r, t, x);
+        dense(r, t, first, last, x);
     else
-        hermite(r, t, x);
+        hermite(r, t, first, last, x);
 }

@@ -11,5 +11,7 @@ int pl_fixed_step(pl_run *r);
 int pl_adaptive_step(pl_run *r);
 /* The state at t in the step. */
 void pl_explicit_interpolate(pl_run *r, double t, double *x);
+/* States from one to before another. */
+void pl_explicit_interpolate_some(pl_run *r, double t, int first, int last, double *x);
 
 #endif

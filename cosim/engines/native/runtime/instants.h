@@ -15,7 +15,7 @@ PL_INLINE void pl_count_tick(pl_run *r, int i, double t)
     const pl_system *s = r->system;
     pl_context *c = r->context;
 
-    r->held_known = r->accepted_known = 0; /* all that was held has changed */
+    r->events_known = r->held_known = r->accepted_known = 0; /* all that was held has changed */
     c->ticks[i]++;
     c->h[s->time_place[i]] = t;
     c->h[s->count_place[i]] = (double)c->ticks[i];

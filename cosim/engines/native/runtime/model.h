@@ -21,7 +21,7 @@
 #define PL_WIDE
 #endif
 
-#define PL_ABI 11
+#define PL_ABI 12
 #define PL_STAGES 8 /* room for the stages of a method */
 
 #if defined(PL_INSIDE) /* part of a library of its own, which shows other names */
@@ -76,6 +76,7 @@ typedef struct {
     const pl_function *pieces; /* that together give all, in the order of their calls */
     /* Where there are several: which gives a number, and (n_pieces + 1,) those to call for a piece, itself last. */
     const int32_t *piece_of, *needs_start, *needs;
+    const int32_t *states; /* (n_pieces, 2) states that a piece and those it needs read: from one to before the other */
 } pl_parts;
 
 /* A function whose numbers stay what they are until something changes that they read. */

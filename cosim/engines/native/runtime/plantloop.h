@@ -197,6 +197,7 @@ typedef struct {
     /* g and signs are those of all held, accepted memories have followed it, but for what stale pieces give; sides and
        limits are up to date */
     int32_t any_missed, held_known, accepted_known, sides_known;
+    int32_t events_known; /* no event is due here: nothing has changed since that was looked at */
     int32_t *stale_crossings, *stale_accepted; /* (n_pieces,) has anything changed that they read? */
     int32_t *looked_at, n_looked_at; /* places of crossings that were looked at last, from one to before the next */
     int32_t *due;

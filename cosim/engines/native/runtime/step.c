@@ -25,11 +25,13 @@ int pl_integrate_step(pl_run *r)
     return PL_DONE;
 }
 
-void pl_interpolate(pl_run *r, double t, double *x)
+void pl_interpolate(pl_run *r, double t, double *x) { pl_interpolate_some(r, t, 0, r->model->nx, x); }
+
+void pl_interpolate_some(pl_run *r, double t, int first, int last, double *x)
 {
-    if (r->model->nx == 0) return;
+    if (first == last) return;
     if (r->stiff)
         pl_rosenbrock_interpolate(r, t, x);
     else
-        pl_explicit_interpolate(r, t, x);
+        pl_explicit_interpolate_some(r, t, first, last, x);
 }

@@ -9,5 +9,7 @@
 int pl_integrate_step(pl_run *r);
 /* The state at t in [t0, t1]. */
 void pl_interpolate(pl_run *r, double t, double *x);
+/* The same for the states from one to before the other; others in x may change. */
+void pl_interpolate_some(pl_run *r, double t, int first, int last, double *x);
 
 #endif
