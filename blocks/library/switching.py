@@ -14,8 +14,11 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
+from blocks.library.starts import start_time
 
 __all__ = ["RateLimiter", "Relay", "StopWhen", "Switch"]
+
+LONG_AGO = 1e30  # s before any run
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,8 @@ class RateLimiter(Block):
             b.update(last, y)
             b.output("y", y, self.sample, self.offset, initial=self.initial)
             return
-        since, slope = b.time - b.accepted("t", b.time, 0.0)[0], b.slope(u)
+        newest = np.maximum(b.accepted("t", b.time, -LONG_AGO)[0], start_time(b))
+        since, slope = b.time - newest, b.slope(u)
         outputs: list[Array] = []
 
         def limited(last: Array) -> Array:

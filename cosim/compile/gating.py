@@ -370,10 +370,20 @@ class _Gate:
         value = self.keep(restarts + 1.0, begun)
         self.added.append(Afterwards(name, begun, np.zeros(1), expression=value))
         coming = ca.logic_and(self.on, begun != restarts + 1.0)
-        there = self._with_eyes(ca.substitute(m.equation, self.d.time, ca.SX(0.0)))  # as at the start
+        there = self._with_eyes(self._at_the_start(m.equation))
         crossing = ca.if_else(coming, 1.0, -1.0)
         self.events.append(BlockEvent(f"{m.name} begins", crossing, 1, ((m.name, there),), rest=-1))
         return replace(m, expression=ca.densify(ca.if_else(coming, there, m.symbol)))
+
+    def _at_the_start(self, equation: ca.SX) -> ca.SX:
+        """An equation as it is where the run begins, whenever that is."""
+        begins = [m.symbol for m in self.d.memories_of(StartValue) if self._is_begin(m)]
+        there = begins[0] if begins else ca.SX(0.0)
+        return ca.substitute(equation, self.d.time, there)
+
+    def _is_begin(self, m: StartValue) -> bool:
+        """Is it the time at which the run begins?"""
+        return m.start is not None and m.start.is_scalar() and bool(ca.is_equal(m.start, self.d.time))
 
     def _is_time(self, m: Memory) -> bool:
         """Is it the time of the newest accepted step?"""
