@@ -22,6 +22,7 @@ from blocks.errors import BlockError
 
 ON_THRESHOLD = 1e-9  # a guard this close to holding is on its threshold
 FIRED, STARTED = ("fired", ""), ("started", "")
+SINCE = "since"
 Key = tuple[str, Any]
 Env = dict[Key, ca.SX]
 
@@ -78,8 +79,7 @@ class Rounds:
         every = [tree.root, *tree.nodes]
         self.keys: list[Key] = [FIRED, STARTED]
         self.keys += [("in", n.number) for n in every if n.exclusive]
-        timed = {self._region(n).number for n in tree.nodes if self._is_timed(n)}
-        self.keys += [("since", number) for number in sorted(timed)]
+        self.keys += sorted({self._noted(n) for n in tree.nodes if self._is_timed(n)})
         self.keys += [("value", name) for name in variables]
 
     def first(self, values: Mapping[str, float]) -> list[float]:
@@ -97,12 +97,11 @@ class Rounds:
         return during or any(w.source is node and w.given.guard is not None for w in self.transitions)
 
     @staticmethod
-    def _region(node: ChartNode) -> ChartNode:
-        """Where it is noted when a state was entered: the nearest one around it with one active state."""
-        outer = node.parent
-        while outer is not None and outer.parent is not None and not outer.exclusive:
-            outer = outer.parent
-        return outer or node
+    def _noted(node: ChartNode) -> Key:
+        """Where it is noted when a state was entered: once for all of which one is active, else for each."""
+        if node.parent is not None and node.parent.exclusive:
+            return SINCE, (node.parent.number, -1)
+        return SINCE, (node.number, 0)
 
     # --- what holds -----------------------------------------------------------------------------------
     def active(self, node: ChartNode, env: Env) -> ca.SX:
@@ -121,11 +120,11 @@ class Rounds:
         known["time"] = as_scalar(self.clock.time)
 
         def elapsed(seconds: Any) -> Any:
-            if node is None or ("since", self._region(node).number) not in env:
+            if node is None or self._noted(node) not in env:
                 raise BlockError(
                     "after(...) has no state it could count from here.", hint="Use it in guards."
                 )
-            noted = env["since", self._region(node).number]
+            noted = env[self._noted(node)]
             key = noted.element_hash()
             if key not in self._durations:
                 self._durations[key] = self.clock.elapsed(noted)
@@ -177,7 +176,7 @@ class Rounds:
         if not self.continuous:
             env = self.chosen(fired, env, self._during(self.tree.root, dict(env)))
         begun = self.enter(self.tree.root, dict(old), [])
-        begun |= {key: self.clock.now for key in begun if key[0] == "since"}
+        begun |= {key: self.clock.now for key in begun if key[0] == SINCE}
         begun[STARTED] = begun[FIRED] = ca.SX(1.0)
         env[FIRED] = fired
         return self.chosen(old[STARTED] > 0.5, env, begun)
@@ -211,8 +210,7 @@ class Rounds:
     def _taken(self, w: Wanted, env: Env) -> Env:
         env = self.leave(w.leaves, env)
         env = self._do(w.given.action, env, w.source)
-        if w.branch.exclusive:
-            self._note(w.branch, w.enters, env)
+        self._note(w.branch, w.enters, env)
         return self.enter(w.enters, env, w.target.line())
 
     def leave(self, node: ChartNode, env: Env) -> Env:
@@ -232,7 +230,7 @@ class Rounds:
         deep = deep or node.history == "deep"
         if not node.exclusive:
             for child in node.children:
-                env = self.enter(child, env, toward, deep)
+                env = self._entered(node, child, env, toward, deep)
             return env
         on_the_way = next((n for n in node.children if n in toward), None)
         if on_the_way is None and (deep or node.history):
@@ -244,17 +242,18 @@ class Rounds:
         return self._entered(node, on_the_way or node.first, env, toward, deep and on_the_way is None)
 
     def _entered(
-        self, region: ChartNode, child: ChartNode, env: Env, toward: list[ChartNode], deep: bool
+        self, outer: ChartNode, child: ChartNode, env: Env, toward: list[ChartNode], deep: bool
     ) -> Env:
         env = dict(env)
-        self._note(region, child, env)
+        self._note(outer, child, env)
         return self.enter(child, env, toward, deep)
 
-    def _note(self, region: ChartNode, child: ChartNode, env: Env) -> None:
-        """A state of a region is entered now."""
-        env["in", region.number] = ca.SX(region.children.index(child))
-        if ("since", region.number) in env:
-            env["since", region.number] = self.clock.now
+    def _note(self, outer: ChartNode, child: ChartNode, env: Env) -> None:
+        """A state in another is entered now."""
+        if outer.exclusive:
+            env["in", outer.number] = ca.SX(outer.children.index(child))
+        if (noted := self._noted(child)) in env:
+            env[noted] = self.clock.now
 
     def _during(self, node: ChartNode, env: Env) -> Env:
         """Actions inside an active state, of states active since before this instant that stay so.
@@ -296,7 +295,7 @@ class Rounds:
 
     def _before(self, node: ChartNode, env: Env) -> ca.SX:
         """Has a state been active since before this instant?"""
-        return env["since", self._region(node).number] != self.clock.now
+        return env[self._noted(node)] != self.clock.now
 
     def _acts_below(self, node: ChartNode) -> bool:
         """Has a state inside this one an action of its own?"""
