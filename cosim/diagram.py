@@ -53,8 +53,8 @@ FUNCTIONS = {name: name for name in ("simulate", "linearize", "margins", "trim",
 """What is looked for in a diagram, and done by a function."""
 
 FOR_OTHER_FILES = (
-    "content", "drivers", "given", "graph", "grounded", "inner_values", "kept", "netlist", "own_parameters",
-    "ports_at", "prefix",
+    "content", "drivers", "given", "graph", "grounded", "holds", "inner_values", "kept", "netlist",
+    "own_parameters", "ports_at", "prefix",
 )  # fmt: skip
 """What the rest of the package asks of a diagram: not offered while one types."""
 
@@ -77,6 +77,7 @@ class Diagram(DiagramWires):
         self._outports: dict[str, PortRef] = {}
         self._parameters = DiagramParameters()
         self._inner_values: dict[str, Any] = {}  # what was changed in the diagrams and blocks inside, by name
+        self.holds: Any = None  # what has to live as long as this diagram and those made from it
         self.prefix = ""  # what names in its system may leave out: "plant." around a block looked at alone
 
     def add(

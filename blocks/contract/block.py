@@ -24,7 +24,7 @@ every other field is structural. Direct feedthrough, per port and component, is 
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, Self
 
@@ -38,9 +38,9 @@ __all__ = ["Block", "Equations"]
 
 FOR_COMPILERS = (
     "alone", "also_made_by", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as",
-    "drawn_fields", "driven", "hears_rises", "jump_cure", "made_by", "port_name", "ports_by_name",
-    "reaches", "reads", "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow",
-    "value_names", "with_value",
+    "drawn_fields", "driven", "hears_rises", "jump_cure", "made_by", "numbers_only", "port_name",
+    "ports_by_name", "reaches", "reads", "shares_equations", "start_only", "switches_by_design",
+    "uncoupled", "units_follow", "value_names", "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
@@ -85,6 +85,11 @@ class Block(metaclass=BlockType):
     def built_anew(self) -> Mapping[str, str]:
         """Other names that `with_value` takes: name -> what to do where nothing is built anew."""
         return {}
+
+    @property
+    def numbers_only(self) -> Collection[str]:
+        """Parameters for which a run refuses True and False, which for others are 1 and 0."""
+        return ()
 
     @abc.abstractmethod
     def define(self, b: Equations) -> None:

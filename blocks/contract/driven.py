@@ -154,6 +154,7 @@ class DrivenBlock(Block):
     given_before, given_anew : see `Block.start_only`, `Block.built_anew`
     inner_step : s; it makes steps of this size inside, so that it does not see shorter ones; 0: none is known
     stands_for : fields of the block in the diagram that it stands for
+    numbers : see `Block.numbers_only`
     """
 
     inputs: tuple[UnitPort, ...]
@@ -170,6 +171,7 @@ class DrivenBlock(Block):
     given_anew: Mapping[str, str] = field(default_factory=dict)
     inner_step: float = 0.0
     stands_for: tuple[str, ...] = ()
+    numbers: frozenset[str] = frozenset()
 
     @property
     def drawn_fields(self) -> tuple[str, ...]:
@@ -185,6 +187,11 @@ class DrivenBlock(Block):
     def built_anew(self) -> Mapping[str, str]:
         """See `Block.built_anew`."""
         return self.given_anew
+
+    @property
+    def numbers_only(self) -> frozenset[str]:
+        """See `Block.numbers_only`."""
+        return self.numbers
 
     @property
     def n_inputs(self) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blocks.errors import PlantloopError
-from cosim.cli.package_runs import DEFAULT_END, ExperimentSpan
+from cosim.cli.package_runs import DEFAULT_END, ExperimentSpan, PackageRun
 from cosim.fmi.clock_schedule import common_interval
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmu import FMU
@@ -16,6 +16,9 @@ from cosim.fmi.package import Package
 from cosim.fmi.reading import parsed, read
 from cosim.fmi.repairs import repaired, repaired_copy
 from cosim.result.result import Result
+
+if TYPE_CHECKING:
+    from cosim.cli.run_changes import RunChanges
 
 KINDS = {"cs": "co-simulation", "me": "model exchange", "se": "scheduled execution"}
 MOST = 40  # most variables of one causality in a list
@@ -93,6 +96,12 @@ def span_of(path: Path) -> ExperimentSpan:
     """The span of the default experiment of an FMU."""
     e = read(Package(path).xml, str(path)).experiment
     return ExperimentSpan.of(e.start, e.stop)
+
+
+def prepared(path: Path, engine: str | None, changes: RunChanges) -> PackageRun:
+    """The run of an FMU by itself with some changes; see `run`."""
+    span = changes.span(span_of(path))
+    return PackageRun(span, lambda: run(path, engine, None, span, changes.values))
 
 
 def run(

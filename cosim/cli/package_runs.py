@@ -40,6 +40,14 @@ class ExperimentSpan:
         return ExperimentSpan(self.start, UnitClock(self.start).run_time(stop))
 
 
+@dataclass(frozen=True)
+class PackageRun:
+    """A run that is ready to be made: its span, and what makes it."""
+
+    span: ExperimentSpan
+    made: Callable[[], Result]
+
+
 def on_clock(result: Result, start: float) -> Result:
     """The result of a run without a coupling, on a clock that shows `start` [s] where the run begins."""
     if not start:
@@ -49,11 +57,13 @@ def on_clock(result: Result, start: float) -> Result:
     return replace(result, time=result.time + start, events=events, ticks_of=ticks)
 
 
-def run_package(path: Path, folder: Path, span: ExperimentSpan, made: Callable[[], Result]) -> None:
-    """Show and write the results of a run `made`; for a failed run, those up to the failure."""
+def run_package(path: Path, folder: Path, prepared: Callable[[], PackageRun]) -> None:
+    """Show and write the results of a run; for a failed run, those up to the failure."""
     print_heading(path.stem, str(path))
+    run = prepared()
+    span = run.span
     try:
-        result = on_clock(made(), span.start)
+        result = on_clock(run.made(), span.start)
     except SimulationError as error:
         if error.result is not None:
             folder.mkdir(parents=True, exist_ok=True)

@@ -78,11 +78,9 @@ def run_package_file(
 
     folder = output_folder(out, path.stem, trust)
     if path.suffix.lower() == ".ssp":
-        span = changes.span(ssp_commands.span_of(path))
-        run_package(path, folder, span, lambda: ssp_commands.run(path, engine, trust, span, changes.values))
+        run_package(path, folder, lambda: ssp_commands.prepared(path, engine, trust, changes))
     else:
-        span = changes.span(fmu_commands.span_of(path))
-        run_package(path, folder, span, lambda: fmu_commands.run(path, engine, None, span, changes.values))
+        run_package(path, folder, lambda: fmu_commands.prepared(path, engine, changes))
 
 
 def run_deck_file(

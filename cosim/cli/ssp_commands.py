@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blocks.errors import PlantloopError
-from cosim.cli.package_runs import ExperimentSpan
+from cosim.cli.package_runs import ExperimentSpan, PackageRun
 from cosim.fmi.ssp.ssd_reader import read_ssp
 from cosim.fmi.ssp.structure import Connector, ConnectorLink, StructuredSystem
 
 if TYPE_CHECKING:
-    from cosim.result.result import Result
+    from cosim.cli.run_changes import RunChanges
+    from cosim.compile.netlist import Netlist
 
 
 def sections(path: Path) -> Iterator[tuple[str, list[str]]]:
@@ -77,31 +78,18 @@ def _index(index: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, index))}]" if index else ""
 
 
-def span_of(path: Path) -> ExperimentSpan:
-    """The span of the default experiment of a package."""
-    e = read_ssp(path).experiment
-    return ExperimentSpan.of(e.start, e.stop)
+def prepared(path: Path, engine: str | None, trust: bool, changes: RunChanges) -> PackageRun:
+    """The run of a package over its default experiment, or another span, with inputs at start values.
 
-
-def run(
-    path: Path,
-    engine: str | None,
-    trust: bool,
-    span: ExperimentSpan | None = None,
-    parameters: Mapping[str, Any] | None = None,
-) -> Result:
-    """Run a package over its default experiment, or another span, its own inputs at their start values.
-
-    parameters : values by name, as in `simulate`
-
-    Time counts from the start of the experiment.
+    Values may be fields of its FMUs (``motor.sample``). Time counts from the start of the experiment, or from
+    the `start_time` that all FMUs were given instead.
 
     Raises
     ------
-    PlantloopError       nobody said that its native code may run
+    PlantloopError       nobody said that its native code may run; FMUs that begin at different times
     SSPError, FMUError   as for `import_ssp`
-    SimulationError      it fails on the way
     """
+    from cosim.built_for import built_for
     from cosim.fmi.ssp.importing import import_ssp
     from cosim.simulation import simulate
 
@@ -111,6 +99,26 @@ def run(
             path=str(path),
             hint="If you trust it, allow that with --trust.",
         )
-    span = span or span_of(path)
-    d = import_ssp(path, start_time=span.start)
-    return simulate(d, span.length, engine=engine or "auto", parameters=parameters)
+    e = read_ssp(path).experiment
+    own = ExperimentSpan.of(e.start, e.stop)
+    d, parameters = built_for(import_ssp(path, start_time=own.start), changes.values)
+    begin = _begin(d.netlist(), own.start)
+    span = changes.span(own if begin == own.start else ExperimentSpan.of(begin, e.stop))
+    return PackageRun(
+        span, lambda: simulate(d, span.length, engine=engine or "auto", parameters=parameters)
+    )  # fmt: skip
+
+
+def _begin(netlist: Netlist, usual: float) -> float:
+    """Where the clock of all FMUs begins [s]; `usual` without any."""
+    from cosim.fmi.ssp.ssd_writer import start_times
+
+    found = {time: name for name, time in start_times(netlist)} or {usual: ""}
+    if len(found) > 1:
+        listed = ", ".join(f"'{name}' at {time:g} s" for time, name in found.items())
+        raise PlantloopError(
+            f"the FMUs begin at different times: {listed}. The result of a package has one clock.",
+            path="start_time",
+            hint="Give all of them the same start_time.",
+        )
+    return next(iter(found))

@@ -487,6 +487,7 @@ def driven_co_simulation(
         given_anew=setup.built_anew,
         inner_step=setup.interface.fixed_internal_step or 0.0,
         stands_for=fields,
+        numbers=setup.numbers_only,
     )
 
 

@@ -202,6 +202,11 @@ class FMU(Block):
         """The variables that are parameters of a run: numeric start values, except those of inputs."""
         return self.derived.get("parameters", self._find_parameters)
 
+    @property
+    def numbers_only(self) -> frozenset[str]:
+        """See `Block.numbers_only`: those that `start` gives no True or False either."""
+        return self._setup.numbers_only
+
     def _find_parameters(self) -> tuple[Variable, ...]:
         states = self.description.states if self.interface.kind == "me" else ()
 

@@ -115,6 +115,11 @@ class Setup:
         return {v.name: f"It is another name of '{v.alias_of}'." for v in aliases}
 
     @property
+    def numbers_only(self) -> frozenset[str]:
+        """Parameters that are not Boolean, by name."""
+        return frozenset(v.name for v in self.parameters if v.type != "Boolean")
+
+    @property
     def built_anew(self) -> dict[str, str]:
         """Parameters of the FMU that a run takes only where it is made anew, each with advice."""
         return {

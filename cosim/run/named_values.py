@@ -12,6 +12,7 @@ from blocks.contract.memories import Memory
 from blocks.errors import PlantloopError, shown
 from cosim.names import text
 from cosim.run.context import Context
+from cosim.run.parameter_checks import refuse_booleans
 from cosim.run.unchangeable import structural_error
 from cosim.slots import MemorySlot
 from cosim.system import System
@@ -51,6 +52,7 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
         array = real_numbers(value)
     except (TypeError, ValueError, OverflowError):
         raise PlantloopError(f"parameter '{name}' is {shown(value)}, expected numbers.", path=name) from None
+    refuse_booleans(system, found[0], value)
     if array.size != math.prod(slot.shape):
         shape = slot.shape or "a number"
         raise PlantloopError(

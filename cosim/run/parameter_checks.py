@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from blocks.contract.block import Block
-from blocks.errors import PlantloopError, naming_block
+from blocks.errors import PlantloopError, naming_block, shown
 from cosim.slots import ParameterSlot
 from cosim.system import System
 
@@ -123,15 +123,38 @@ def ends_of(column: np.ndarray) -> tuple[float, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:
-    """The blocks of these parameters, each once."""
-    owners = system.derived.get(
+def owner_of(system: System, name: str) -> str | None:
+    """The path of the block that a parameter of a run belongs to; None for one of a diagram."""
+    owners: dict[str, str] = system.derived.get(
         "owners of parameters",
         lambda: {f"{path}.{own}": path for path, (_, fields) in system.parts.items() for own in fields},
     )
+    return owners.get(name)
+
+
+def refuse_booleans(system: System, name: str, value: object) -> None:
+    """Refuse True and False, alone or in a list, for a parameter whose block takes numbers only.
+
+    Raises
+    ------
+    PlantloopError    it is given one of them
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind not in "bO":
+        return
+    entries = np.asarray(value, dtype=object).ravel()
+    path = owner_of(system, name) if any(isinstance(v, (bool, np.bool_)) for v in entries) else None
+    if path is not None and name[len(path) + 1 :] in system.parts[path][0].numbers_only:
+        raise PlantloopError(
+            f"parameter '{name}' takes numbers; got {shown(value)}.", path=name, value=value
+        )  # fmt: skip
+
+
+def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:
+    """The blocks of these parameters, each once."""
     every = system.names("parameter")
     changed = [found[0] for name in names if (found := every.find(name)) is not None]
-    for path in dict.fromkeys(owners[name] for name in changed if name in owners):
+    owners = dict.fromkeys(owner_of(system, name) for name in changed)
+    for path in [path for path in owners if path is not None]:
         block, fields = system.parts[path]
         taken = {field.name for field in dataclasses.fields(block)}
         slots = {

@@ -97,18 +97,18 @@ def export_ssp(
     return target
 
 
-def _start_times(netlist: Netlist, path: str = "") -> Iterator[tuple[str, float]]:
+def start_times(netlist: Netlist, path: str = "") -> Iterator[tuple[str, float]]:
     """Names of all FMUs, each with its time when a run begins [s]."""
     for name, block in netlist.nodes.items():
         if isinstance(block, Netlist):
-            yield from _start_times(block, f"{path}{name}.")
+            yield from start_times(block, f"{path}{name}.")
         elif isinstance(block, FMU):
             yield f"{path}{name}", block.start_time
 
 
 def _begin(netlist: Netlist, given: float | None) -> float | None:
     """Begin of the default experiment [s], which all FMUs of a package have in common."""
-    found = {time: name for name, time in _start_times(netlist)}
+    found = {time: name for name, time in start_times(netlist)}
     if len(found) > 1:
         listed = ", ".join(f"'{name}' at {time:g} s" for time, name in found.items())
         raise SSPError(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
 import warnings
-import weakref
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
@@ -34,6 +31,7 @@ from cosim.fmi.ssp.structure import (
     SystemStructure,
     Transformation,
 )
+from cosim.fmi.ssp.temporary_folder import TemporaryFolder
 from cosim.fmi.ssp.wires import LinearConnection, MappedConnection, OpenInput
 
 Shares = Mapping[str, tuple[ParameterValue, ...]]
@@ -375,20 +373,15 @@ def _names(system: StructuredSystem) -> dict[str, str]:
 def drawn(
     structure: SystemStructure, sample: Any = None, folder: Path | None = None, start_time: float = 0.0
 ) -> Diagram:
-    """The diagram of a structure; its FMUs lie in a folder that goes when the diagram does.
+    """The diagram of a structure; its FMUs lie in a folder that goes with the diagram and all made from it.
 
     folder : where they are put instead, and stay
     """
-    where = Path(tempfile.mkdtemp(prefix="ssp-")) if folder is None else Path(folder)
+    temporary = TemporaryFolder() if folder is None else None
+    where = temporary.path if temporary else Path(folder or "")
     where.mkdir(parents=True, exist_ok=True)
-    try:
-        d = Drawing(structure, where, sample, start_time).diagram()
-    except BaseException:
-        if folder is None:
-            shutil.rmtree(where, ignore_errors=True)
-        raise
-    if folder is None:
-        weakref.finalize(d, shutil.rmtree, where, ignore_errors=True)
+    d = Drawing(structure, where, sample, start_time).diagram()
+    d.holds = temporary
     return d
 
 

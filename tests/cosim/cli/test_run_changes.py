@@ -62,6 +62,7 @@ def test_a_scenario_runs_to_another_end_with_other_numbers(scenario: str, tmp_pa
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (["--set", "x.reset=1"], r"'x\.reset' is structural: .* Write reset = \.\.\. in \[blocks\.x\]"),
         (["--set", "k.kk=1"], r"parameters.*'k\.kk'; did you mean 'k\.k'"),
         (["--set", "k.k"], r"--set is 'k\.k', expected NAME=VALUE"),
         (["--set", "k.k="], "expected NAME=VALUE"),
@@ -146,3 +147,42 @@ def test_a_package_takes_parameters_of_its_components(tmp_path: Path) -> None:
     r = Result.load(tmp_path / "result.nc")
     assert r.time[-1] == 0.5
     assert r["decay.x"][-1, 0] == pytest.approx(math.exp(-1.0), rel=1e-2)
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> str:
+    """Two FMUs, x' = -k x, from 1, in steps of 0.01 s."""
+    d = Diagram("pack")
+    for name in ("decay", "other"):
+        d.add(name, FMU(build_fmu("dahlquist"), sample=0.01))
+    export_ssp(d, tmp_path / "pack.ssp", stop=9.0)
+    return str(tmp_path / "pack.ssp")
+
+
+def test_a_package_whose_fmus_are_built_anew_keeps_its_drawing(package: str, tmp_path: Path) -> None:
+    words = ["--trust", "--out", str(tmp_path), "--until", "0.5", "--set", "decay.sample=0.1"]
+    code, text = ask(package, *words)
+    assert code == 0 and "warning" not in text, text
+    r = Result.load(tmp_path / "result.nc")
+    assert r.drawing is not None
+    assert len(r.ticks("decay.x").time) == 6 and len(r.ticks("other.x").time) == 51
+
+
+def test_a_package_shows_the_time_its_fmus_are_given(package: str, tmp_path: Path) -> None:
+    times = [word for name in ("decay", "other") for word in ("--set", f"{name}.start_time=2")]
+    code, text = ask(package, "--trust", "--out", str(tmp_path), "--until", "2.5", *times)
+    assert code == 0 and "from 2 to 2.5 s" in text, text
+    r = Result.load(tmp_path / "result.nc")
+    assert (r.time[0], r.time[-1]) == (2.0, 2.5)
+    assert r.ticks("decay.x").time[-1] == 2.5
+    assert r["decay.x"][-1, 0] == pytest.approx(math.exp(-0.5), rel=1e-2)
+    code, text = ask(package, "--trust", "--until", "0.5", *times)
+    assert code == 1 and "begins at t=2 s" in text
+    code, text = ask(package, "--trust", "--until", "2.5", *times[:2])
+    assert code == 1 and "'decay' at 2 s, 'other' at 0 s" in text and "same start_time" in text
+
+
+@pytest.mark.parametrize("value", ["true", "[true]"])
+def test_a_package_takes_no_boolean_for_a_number(package: str, value: str) -> None:
+    code, text = ask(package, "--trust", "--set", f"decay.k={value}")
+    assert code == 1 and "'decay.k' takes numbers; got" in text, text
