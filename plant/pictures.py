@@ -12,8 +12,7 @@ Figures are made with `matplotlib.figure.Figure`, without pyplot: nothing global
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +20,9 @@ import numpy as np
 from blocks.arguments import file_path, number
 from blocks.errors import ModelError
 from blocks.figure_file import save_figure
-from blocks.files import replacing
 from plant.equations.observed import JOINT, RESIDUAL, observed
 from plant.figures import Motion, check_run, motion_of
+from plant.film import Film, writer_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#333333")
 NOTHING = 1e-9  # share of the largest component of a row below which a component is not drawn
-MOST_FRAMES = 20_000  # of an animation; each takes about 30 ms
+MOST_FRAMES = 20_000  # of an animation; each takes 3 to 30 ms
 LEAST = 1e-17  # residuals below it are drawn as this
 Row = tuple[str, np.ndarray, Sequence[str]]
 """Label of the axis, curves (k, n), their names."""
@@ -195,12 +194,10 @@ def animate(
     ------
     ModelError    another kind of file, no ffmpeg for .mp4, numbers that are no rates
     """
-    from matplotlib.animation import FuncAnimation  # slow to import, and only pictures need it
-
     fps = number(fps, "fps", "a number above 0", above=0.0, error=ModelError)
     slower = number(slower, "slower", "a number above 0", above=0.0, error=ModelError)
     target = file_path(file, "the file of an animation", "run.gif")
-    writer = _writer(target, fps)
+    write = writer_of(target)
     motion = motion_of(result, plant, path)
     time = np.asarray(result.time)
     if (count := (time[-1] - time[0]) * fps * slower) > MOST_FRAMES:
@@ -213,30 +210,15 @@ def animate(
     rows = np.abs(time[:, None] - instants).argmin(axis=0)
     figure, show = _stage(motion)
 
-    def frame(k: int) -> list[Any]:
-        return show(k, f"t = {time[k]:.2f} s")
+    film = Film(figure, show(int(rows[0]), ""))
 
-    animation = FuncAnimation(figure, frame, frames=[int(k) for k in rows], blit=False)
-    with replacing(target) as temporary:
-        animation.save(temporary, writer=writer)
+    def frames() -> Iterator[np.ndarray]:
+        for k in rows:
+            show(int(k), f"t = {time[k]:.2f} s")
+            yield film.frame()
+
+    write(target, frames(), fps)
     return len(rows)
-
-
-def _writer(file: Path, fps: float) -> Any:
-    from matplotlib.animation import FFMpegWriter, PillowWriter
-
-    suffix = file.suffix.lower()
-    if suffix == ".gif":
-        return PillowWriter(fps=max(1, round(fps)))
-    if suffix != ".mp4":
-        raise ModelError(f"'{file}': animations are .gif or .mp4, got '{file.suffix}'.", path=str(file))
-    if not FFMpegWriter.isAvailable():
-        raise ModelError(
-            f"'{file}': .mp4 needs the program ffmpeg, which is not found.",
-            path=str(file),
-            hint="Install ffmpeg, or write a .gif.",
-        )
-    return FFMpegWriter(fps=fps)  # type: ignore[arg-type]  # ffmpeg takes any rate
 
 
 def _stage(motion: Motion) -> tuple[Figure, Any]:

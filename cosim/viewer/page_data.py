@@ -12,6 +12,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError
 from cosim.compile.netlist import Netlist
+from cosim.signal_tree import Leaf
 from cosim.system import System
 from cosim.viewer.arrow_data import Flat, arrows
 from cosim.viewer.diagram_data import diagram_data
@@ -67,14 +68,19 @@ class PageData:
         kept = [[_plain(v) for v in row] for row in rows]
         self.content.setdefault("tables", []).append({"name": name, "columns": list(columns), "rows": kept})
 
-    def add_result(self, result: Any, key: str = "result") -> None:
-        """Signals, ticks, events and settings of a run (`cosim.Result`)."""
+    def add_result(
+        self, result: Any, key: str = "result", named: Iterable[tuple[Leaf, Leaf]] | None = None
+    ) -> None:
+        """Signals, ticks, events and settings of a run (`cosim.Result`).
+
+        named : the signals that are shown, each with another whose names it has in the page; None: all
+        """
         put = self.numbers.put
         signals = []
-        for leaf in result.tree.leaves:
+        for leaf, shown in ((one, one) for one in result.tree.leaves) if named is None else named:
             entry: dict[str, Any] = {
-                "name": leaf.name,
-                "components": list(leaf.components),
+                "name": shown.name,
+                "components": list(shown.components),
                 "units": [leaf.unit(k) for k in range(leaf.size)],
                 "sampled": leaf.rate is not None,
             }

@@ -267,6 +267,29 @@ def test_sampled_signals_are_compared_as_steps():
     assert {row[0]: row for row in of_two(a, c, ("a", "c")).content["tables"][0]["rows"]}["c.y"][2] is None
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_curves_lie_over_each_other_where_signals_are_compared(turned):
+    """The output of a subsystem and that of a block in its place have different names."""
+    from cosim.viewer.compare_data import of_two
+
+    part, whole, alone = Diagram("part"), Diagram("whole"), Diagram("alone")
+    part.outport("y", part.add("r", Step(time=0.5))["y"])
+    whole.add("part", part)
+    alone.add("part", Step(time=0.5))
+    results = [simulate(d, 1.0, log_every=every) for d, every in ((whole, 0.1), (alone, 0.2))][
+        :: -1 if turned else 1
+    ]
+    page = of_two(*results, ("a", "b"))
+    (one,), (other,) = (page.content[key]["signals"] for key in ("result", "other"))
+    assert (other["name"], other["components"]) == (one["name"], one["components"])
+    assert one["name"] == next(iter(results[0])) != next(iter(results[1]))
+    at = other["values"]["at"]
+    n = len(results[1].time)
+    assert np.array_equal(page.numbers.array()[at : at + n], results[1].time >= 0.5)
+    other_size = Result("wide", results[0].time, {one["name"]: np.zeros((len(results[0].time), 2))})
+    assert of_two(results[0], other_size, ("a", "b")).content["other"]["signals"] == []
+
+
 @pytest.mark.slow
 def test_curves_are_written_as_svg(tmp_path):
     r = simulate(servo(), 1.0, log_every=0.01)
