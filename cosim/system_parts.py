@@ -63,11 +63,16 @@ class SystemEvent:
     eager: bool = False  # fires also where a run starts beyond it
     timed: int = -1  # place in h of the time at which it is due, see `BlockEvent`; -1 where there is none
     follow_time: bool = False  # fires together with a timed one too
+    left: float | None = None  # what its only target has been before it, see `BlockEvent`
 
     @property
     def place(self) -> Place:
         """What a message about it names."""
         return Place(self.name, self.path)
+
+    def before(self, found: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
+        """Values of its targets before it, from those `found` when it came."""
+        return found if self.left is None else dict.fromkeys(found, (self.left,))
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,8 @@ class BlockEvent:
     `rest` is the sign (-1 or 1) of a crossing that rests exactly on zero; by default that from which it can
     fire. An `eager` event also fires if a run starts beyond the crossing. One that is `timed` is due at the
     time that the memory of that name holds, and fires there before the segments of the schedule; those that
-    `follow_time` do too.
+    `follow_time` do too. `left` is the value that its only target leaves, where that is known beforehand: a
+    branch that is refreshed at an instant has its new value already when the event comes.
     """
 
     name: str
@@ -119,6 +120,7 @@ class BlockEvent:
     by_value: bool = False  # the value of the crossing alone decides on the threshold, not how it moves
     timed: str = ""
     follow_time: bool = False
+    left: float | None = None
 
 
 @dataclass(frozen=True)

@@ -316,6 +316,7 @@ class Declarations:
         by_value: bool = False,
         timed: str = "",
         follow_time: bool = False,
+        left: float | None = None,
     ) -> None:
         if direction not in DIRECTIONS:
             raise BlockError(f"event direction '{direction}': {near_miss(direction, DIRECTIONS)}")
@@ -338,6 +339,7 @@ class Declarations:
                 by_value,
                 timed,
                 follow_time,
+                left,
             )
         )
 

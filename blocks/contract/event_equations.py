@@ -135,7 +135,7 @@ class EventEquations(Declarations):
         branch = self._branch(label, 1.0, None, held, rest=1.0)
         for state, direction, value in (("on", "rising", 1.0), ("off", "falling", 0.0)):
             resets = ((label, self._sized(value, 1, "branch")),)
-            self._event(g, direction, f"{label} {state}", resets, "", rest=1)
+            self._event(g, direction, f"{label} {state}", resets, "", rest=1, left=1.0 - value)
         return np.where(branch[0] > 0.5, a, b)
 
     def _scalar(self, g: Any) -> Array:

@@ -411,6 +411,7 @@ class _Writer:
                     by_value=event.by_value,
                     timed=self._place_of_time(inst.path, event),
                     follow_time=event.follow_time,
+                    left=event.left,
                 )
 
     def _place_of_time(self, path: str, event: BlockEvent) -> int:

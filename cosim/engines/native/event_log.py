@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cosim.engines.native import bindings as b
@@ -60,12 +58,13 @@ class EventLog:
             time, k = float(self._values[at]), int(self._values[at + 1])
             event, size = self._events[k], self._sizes[k]
             before, after = (self._values[at + 2 + i * size : at + 2 + (i + 1) * size] for i in (0, 1))
-            found.append(Event(time, event.name, _by_name(event, before), _by_name(event, after)))
+            old, new = _by_name(event, before), _by_name(event, after)
+            found.append(Event(time, event.name, event.before(old), new))
             at += 2 + 2 * size
         return tuple(found)
 
 
-def _by_name(event: SystemEvent, values: np.ndarray) -> dict[str, Any]:
+def _by_name(event: SystemEvent, values: np.ndarray) -> dict[str, tuple[float, ...]]:
     found, at = {}, 0
     for name, (_, places, _) in zip(event.targets, event.resets, strict=True):
         found[name] = tuple(values[at : at + len(places)].tolist())

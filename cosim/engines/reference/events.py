@@ -142,7 +142,8 @@ class Events:
         self.crossings.moved(times)
         workspace.counters.events += len(due)
         return [
-            Event(t, self.events[k].name, old, self._targets(k)) for k, old in zip(due, before, strict=True)
+            Event(t, self.events[k].name, self.events[k].before(old), self._targets(k))
+            for k, old in zip(due, before, strict=True)
         ]
 
     def _targets(self, k: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import pytest
 
 from blocks import (
     Abs,
+    CompareToConstant,
     Constant,
     DeadZone,
     Hold,
@@ -52,6 +53,27 @@ def test_what_rises_above_its_threshold_and_falls_within_a_quarter_of_a_step_is_
     times = np.linspace(0.0, until, 200_001)
     highest = (amplitude * np.sin(frequency * times + phase)).max()
     assert simulate(d, until)["b2.y"][-1, 0] == pytest.approx(highest, abs=1e-8)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_events_of_a_branch_that_is_switched_at_ticks_say_what_it_was(inside):
+    """A pulse jumps at 0.2, 0.4, 0.6 s; sin(2 t), sampled at 20 Hz, passes 0.5 at the ticks 0.3 and 1.35."""
+    pulse, sine = Pulse(period=0.4), Sine(frequency=2.0, sample=0.05)
+    for source, times in ((pulse, [0.2, 0.4, 0.6]), (sine, [0.3, 1.35])):
+        d = Diagram("d")
+        d.add("u", source)
+        d.add("c", CompareToConstant(">", 0.5))
+        d.add("x", Integrator())
+        d.connect("u.y -> c.u", "c.y -> x.u")
+        if inside:
+            outer = Diagram("outer")
+            outer.add("part", d)
+        r = simulate(outer if inside else d, until=times[-1] + 0.01)
+        assert [e.time for e in r.events] == pytest.approx(times, abs=1e-15)
+        now = [next(iter(e.after.values()))[0] for e in r.events]
+        assert now == [float(e.name.endswith("on")) for e in r.events]
+        assert [next(iter(e.before.values()))[0] for e in r.events] == [1.0 - n for n in now]
+        assert now[1:] == [1.0 - n for n in now[:-1]]
 
 
 @pytest.mark.parametrize("settings", [{}, {"solver": "rk4", "step": 0.07}, {"solver": "BDF"}])
