@@ -17,8 +17,9 @@ class Opened:
     """One instance; `log` is what it said."""
 
     def __init__(
-        self, path, kind="CoSimulation", start=0.0, stop=None, values=None, initialise=True, folder=None
-    ):
+        self, path, kind="CoSimulation", start=0.0, stop=None, values=None, initialise=True, folder=None,
+        logging=True,
+    ):  # fmt: skip
         self._folder = tempfile.TemporaryDirectory() if folder is None else None
         place = folder or fmpy.extract(str(path), self._folder.name)
         self.place = place
@@ -30,7 +31,7 @@ class Opened:
             place,
             self.description,
             kind,
-            debug_logging=True,
+            debug_logging=logging,
             logger=lambda *a: self.log.append(a[-1].decode()),
         )
         self.start, self.stop, self.time = start, stop, start

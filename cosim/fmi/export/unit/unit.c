@@ -123,6 +123,7 @@ unit *unit_create(const unit_model *m, const char *name, int exchange)
     u->shown = (pl_buffer){.width = m->n_shown, .places = m->shown, .n_pieces = m->n_pieces, .pieces = m->pieces};
     u->notes.log.rows = u->last_row;
     u->notes.log.capacity = 1;
+    u->run.counters.refused_by = -1;
     pl_instantiate(&u->run, u->room);
     unit_reset(u);
     return u;

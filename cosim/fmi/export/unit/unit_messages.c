@@ -59,13 +59,22 @@ int unit_explain(unit *u, int reason)
                  "with a solver for stiff systems.",
                  m->name, t, m->state_names[r->index]);
         break;
+    case PL_ENDLESS: {
+        const int64_t limiting = r->counters.refused_by;
+        unit_say(u, UNIT_DISCARD, category,
+                 "%s: at t=%.9g s steps are so small that they do not come to t=%.9g s%s%s%s. Export with a solver "
+                 "for stiff systems, or take shorter communication steps.",
+                 m->name, t, r->until, limiting < 0 ? "" : "; state '",
+                 limiting < 0 ? "" : m->state_names[limiting], limiting < 0 ? "" : "' limits them");
+        break;
+    }
     case PL_CHATTERING:
         unit_say(u, UNIT_DISCARD, category, "%s: events follow each other without end at t=%.9g s: '%s'.", m->name, t,
                  m->event_names[r->n_fired ? r->fired[0] : 0]);
         break;
     case PL_NO_LAST_ROUND:
-        unit_say(u, UNIT_DISCARD, category, "%s: transitions of a chart follow each other without end at t=%.9g s.",
-                 m->name, t);
+        unit_say(u, UNIT_DISCARD, category, "%s: transitions of '%s' follow each other without end at t=%.9g s.",
+                 m->name, m->segment_names[r->index], t);
         break;
     case PL_CONFLICT:
         unit_say(u, UNIT_DISCARD, category, "%s: events '%s' and '%s' reset the same state at t=%.9g s.", m->name,
