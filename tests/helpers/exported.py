@@ -20,6 +20,7 @@ from tests.helpers import hybrid
 from tests.helpers.hybrid import driven
 
 MODELS = Path(__file__).parents[2] / "examples"
+COUNTED = 60  # entries of the table of `counting`, at multiples of 0.1 s
 K = [[76.42764284, 18.41168527, -23.1954329, -13.96660046]]
 
 
@@ -117,6 +118,18 @@ def delayed() -> Diagram:
     d.connect(past["y"], gain["u"])
     d.connect(gain["y"], x["u"])
     d.outport("x", x["y"])
+    return d
+
+
+def counting() -> Diagram:
+    """How many instants there were: of a table every 0.1 s, of a clock every 0.1 s from 0.05 s on."""
+    d = Diagram("counting")
+    times = np.arange(COUNTED + 1) / 10
+    table = d.add("table", B.TimeTable(times, np.arange(COUNTED + 1.0), interpolation="previous"))
+    late = d.add("late", B.Hold(sample="1/10", offset="1/20"))
+    d.connect(d.add("clock", B.Clock())["y"], late["u"])
+    d.outport("listed", table["y"])
+    d.outport("held", late["y"])
     return d
 
 

@@ -87,6 +87,28 @@ int unit_save(const unit *u, unit_bytes *into)
     return UNIT_OK;
 }
 
+/* Counts of ticks and of listed instants are below zero nowhere, and no more than there can be. */
+static int counts_fit(const unit *u, const char *changing)
+{
+    const pl_system *s = u->model->system;
+    const char *next = changing + (u->n_changing - (size_t)(s->n_rates + s->n_lists + 2)) * sizeof(int64_t);
+    int64_t count;
+
+    for (int32_t i = 0; i < s->n_rates; i++) {
+        next = take(&count, next, sizeof count);
+        if (count < 0 || count > (INT64_MAX - s->first[i]) / s->period[i]) return 0;
+    }
+    next += sizeof count; /* behind each vector there is one number more */
+    for (int32_t i = 0; i < s->n_lists; i++) {
+        next = take(&count, next, sizeof count);
+        if (count < 0 || count > s->n_instants) return 0;
+    }
+    return 1;
+}
+
+/* One of the modes? */
+static int is_mode(int64_t mode) { return mode > 0 && mode < UNIT_ANY && !(mode & (mode - 1)); }
+
 /* Is it a state of this model, and all of it? */
 int unit_fits(const unit *u, const unit_bytes *state)
 {
@@ -97,6 +119,7 @@ int unit_fits(const unit *u, const unit_bytes *state)
     memcpy(&h, bytes, sizeof h);
     if (h.token != fingerprint(u) || h.kind != kind(u) || h.size < 0 || (uint64_t)h.size > state->size)
         return 0;
+    if (!is_mode(h.mode) || h.stopped < 0 || h.stopped > u->model->system->n_events) return 0;
     uint64_t left = (uint64_t)h.size, need = sizeof h + u->n_changing * sizeof(int64_t);
     need += (uint64_t)u->run.model->nx * sizeof(double);
     if (left < need || h.n_stops < 0 || (uint64_t)h.n_stops > (left - need) / sizeof(double)) return 0;
@@ -110,7 +133,7 @@ int unit_fits(const unit *u, const unit_bytes *state)
         if (count < 0 || (uint64_t)count > left / piece) return 0;
         left -= (uint64_t)count * piece;
     }
-    return left == 0;
+    return left == 0 && counts_fit(u, bytes + sizeof h);
 }
 
 int unit_load(unit *u, const unit_bytes *from)

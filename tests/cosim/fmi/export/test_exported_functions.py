@@ -249,3 +249,28 @@ def test_a_state_needs_room_for_all_of_its_bytes(unit):
         assert set(bytes(room)) == {0x55}
         assert raw(m, f"Serialize{word}", state, room, n) == 0
         assert bytes(room) == m.bytes() + b"\x55" * 8
+
+
+def test_entries_that_are_zero_by_structure_stay_so(unit_3):
+    """A is one variable; its entries that are not zero are tunable."""
+    with Opened(unit_3, initialise=False) as m:
+        assert m.get("p.A") == A.ravel().tolist()
+        m.set("p.A", [0.0, 2.0, -3.0, 0.0])
+        assert m.get("p.A") == [0.0, 2.0, -3.0, 0.0]
+        refused(m, "zero by the structure", m.set, "p.A", [0.5, 2.0, -3.0, 0.0])
+        refused(m, "the model computes it", m.set, "time", 1.0)
+        refused(m, "3 numbers were given for variables of 4", m.set, "p.A", [0.0, 1.0, 2.0])
+        refused(m, "reference 999", m.unit.setFloat64, [999], [1.0])
+
+
+def test_parameters_of_model_exchange_change_in_event_mode(unit):
+    with Opened(unit, "ModelExchange") as m:
+        name, value = ("p.A[1,2]", 2.0) if m.is_2 else ("p.A", [0.0, 2.0, -2.0, 0.0])
+        m.set(name, value)
+        (m.unit.newDiscreteStates if m.is_2 else m.unit.updateDiscreteStates)()
+        m.unit.enterContinuousTimeMode()
+        f = doubles(0.0, 0.0)
+        (m.unit.getDerivatives if m.is_2 else m.unit.getContinuousStateDerivatives)(f, 2)
+        assert list(f) == [2.0 * X[1], -2.0 * X[0]]
+        refused(m, "parameters change in event mode", m.set, name, value)
+        m.set("u[1]" if m.is_2 else "u", 1.0 if m.is_2 else [1.0, 1.0])  # inputs change at any time

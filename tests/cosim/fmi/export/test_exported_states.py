@@ -11,7 +11,7 @@ import pytest
 from fmpy.fmi1 import FMICallException
 
 from cosim import Simulation, export_fmu
-from tests.helpers.exported import delayed, first, pendulum
+from tests.helpers.exported import counting, delayed, first, pendulum
 from tests.helpers.opened_fmu import Opened
 
 ROOT = Path(__file__).parents[4]
@@ -127,3 +127,70 @@ def test_ticks_are_counted_from_the_start_and_end_a_communication_step(tmp_path)
             m.unit.doStep(currentCommunicationPoint=m.time, communicationStepSize=1 / 300)
             m.time = 5 + k / 300
             assert np.allclose(m.get("force"), sim.value("controller.u"), rtol=1e-9), k
+
+
+HEAD = {0, 1, 2, 3, 5, 6}  # hash of the model, size, kind, mode, event that ended the run, number of stops
+
+
+@pytest.mark.parametrize(("diagram", "counts"), [(delayed, 1), (counting, 2)])
+def test_a_state_with_a_wrong_number_is_refused_or_runs(diagram, counts, tmp_path):
+    """Numbers of 8 bytes: each too large or below zero; lengths that are not those of a state.
+
+    Refused are those that say what it is or how much: pieces of a past, ticks, listed instants.
+    """
+    path = export_fmu(diagram(), tmp_path / "unit.fmu", step=0.01)
+    with Opened(path) as m:
+        names = [v.name for v in m.description.modelVariables if v.causality == "output"]
+        run(m, names, 70, 0.01)
+        good, time = m.bytes(), m.time
+        expected = run(m, names, 10)
+        numbers, refused = np.frombuffer(good, np.int64), {}
+        for k in range(len(numbers)):
+            for wrong in (-1, 2**62):
+                changed = numbers.copy()
+                changed[k] = wrong
+                try:
+                    m.from_bytes(changed.tobytes())
+                    m.from_bytes(good)
+                except FMICallException:
+                    refused.setdefault(k, []).append(wrong)
+        assert set(refused) >= HEAD and len(refused) == len(HEAD) + counts
+        assert all(wrong == [-1, 2**62] for wrong in refused.values())
+        for k in (0, 1, 2, 3, 5, 6):
+            changed = numbers.copy()
+            changed[k] += 1
+            with pytest.raises(FMICallException):
+                m.from_bytes(changed.tobytes())
+        for length in range(0, len(good), 8):
+            with pytest.raises(FMICallException):
+                m.from_bytes(good[:length])
+        m.from_bytes(good)
+        m.time = time
+        assert run(m, names, 10) == expected
+
+
+def test_a_state_goes_to_instances_for_the_same_use_only(tmp_path):
+    path = export_fmu(first(), tmp_path / "first.fmu", version="3.0")
+    with Opened(path) as one, Opened(path, "ModelExchange", folder=one.place) as other:
+        for a, b in ((one, other), (other, one)):
+            with pytest.raises(FMICallException):
+                b.from_bytes(a.bytes())
+            a.from_bytes(a.bytes())
+
+
+def test_the_end_and_the_tolerance_are_part_of_the_state(tmp_path):
+    """A state of an experiment to 1 s in an instance whose experiment is longer; that goes on in its own after it."""
+    path = export_fmu(first(), tmp_path / "first.fmu", version="3.0")
+    with Opened(path, stop=1.0) as one, Opened(path, start=0.5, stop=3.0, folder=one.place) as other:
+        one.step(0.9)
+        own, time = other.bytes(), other.time
+        other.from_bytes(one.bytes())
+        other.time = one.time
+        assert other.get("time") == 0.9 and other.get("y") == one.get("y")
+        with pytest.raises(FMICallException):
+            other.step(0.2)
+        other.from_bytes(own)
+        other.time = time
+        assert other.get("time") == 0.5
+        other.step(2.5)
+        assert other.get("time") == 3.0
