@@ -323,8 +323,9 @@ class MadeOfPlants(HoldsFunctions):
     ) -> Self:
         """Of a plant or another block with continuous states: f and h are its own equations.
 
-        inputs : names of its inputs that "u" is made of, side by side; others are zero; default all
-        outputs : names of its outputs that "y" is made of; default all
+        inputs : names of its inputs, or components ("u[0]"), that "u" is made of, side by side; others are
+            zero; default all
+        outputs : names of its outputs, or components, that "y" is made of; default all
         more : other fields; `initial` is that of the plant by default
 
         Raises

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict, deque
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError, near_miss
 from cosim.compile.netlist import Port
-from cosim.compile.wiring import Wiring, open_input
+from cosim.compile.wiring import ExternalInput, Wiring, open_input
 
 # Sizes are said to have no fixed point when a block was run again so often, or a signal grew so much.
 ROUNDS = 50
@@ -229,5 +229,11 @@ class _Sizes:
             if got != expected:
                 self.problems.append(
                     f"'{'.'.join(source)}' has {got} component{'s' * (got != 1)} but input '{path}.{name}' "
-                    f"expects {expected}; use a Mux, Demux, Selector or Gain in between."
+                    f"expects {expected}; {self.cure(source[0], expected)}"
                 )
+
+    def cure(self, path: str, expected: int) -> str:
+        """What to do where that many components are expected of a block."""
+        if isinstance(self.wiring.blocks[path], ExternalInput):
+            return f"give it that many: d.inport('{path}', {expected})."
+        return "use a Mux, Demux, Selector or Gain in between."

@@ -29,13 +29,26 @@ def set_input(system: System, context: Context, name: str, value: Any) -> None:
 def set_initial(system: System, context: Context, name: str, value: Any) -> None:
     """Set a continuous or discrete state, a mode or a sampled memory, or one component of it."""
     states = system.names("state")
-    full, component = states.locate(name)
+    found = states.find(text(name, "state"))
+    if found is None:
+        raise _no_state(system, name)
+    full, component = found
     slot: MemorySlot[Memory] = states.known[full]
     places = slot.index if component is None else slot.index[component : component + 1]
     target = context.x if full in system.states else context.h
     target[places] = numbers(value, len(places), name)
     if slot.memory.has_next:
         context.next[places] = target[places]
+
+
+def _no_state(system: System, name: str) -> PlantloopError:
+    if (parameter := system.names("parameter").find(name)) is not None:
+        cure = f"It is a parameter: write parameters={{'{parameter[0]}': ...}}."
+    elif (field := system.names("field").find(name)) is not None and (state := system.fields[field[0]]):
+        cure = f"It is the field that tells where a state begins: write initial={{'{state}': ...}}."
+    else:
+        return system.names("state").unknown(name)
+    return PlantloopError(f"'{system.name}' has no state '{name}'.", path=name, hint=cure)
 
 
 def set_parameter(system: System, context: Context, name: str, value: Any) -> None:
@@ -46,6 +59,9 @@ def set_parameter(system: System, context: Context, name: str, value: Any) -> No
             raise structural_error(system, unsettable[0])
         if (field := system.names("field").find(name)) is not None:
             raise structural_error(system, field[0])
+        if (state := system.names("state").find(name)) is not None:
+            cure = f"It is a state: write initial={{'{state[0]}': ...}}."
+            raise PlantloopError(f"'{system.name}' has no parameter '{name}'.", path=name, hint=cure)
         raise system.names("parameter").unknown(name)
     slot = system.parameters[found[0]]
     try:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import Block, Constant, Function, Gain, Mux, Sine, StateSpace, Sum
+from blocks import Block, Constant, Function, Gain, Mux, Sine, StateFeedback, StateSpace, Sum
 from blocks.errors import PlantloopError, WiringError
 from cosim import Diagram, simulate
 from tests.helpers.three_blocks import ends, three
@@ -106,6 +106,24 @@ def test_ports_that_cannot_be_known_say_why():
         d.connect("a -> clock")
 
 
+def test_the_ports_of_a_function_of_vectors_are_known():
+    """It cannot be traced with one component, and needs not be for its names."""
+    d = Diagram("d")
+    both, rms = d.add("both", Mux(2)), d.add("rms", Function(lambda v: np.sqrt(v[0] ** 2 + v[1] ** 2)))
+    d.add("a", Constant(3.0)) >> both["in1"]
+    d.add("b", Constant(4.0)) >> both["in2"]
+    both >> rms >> d.add("seen", Gain(2.0))
+    assert simulate(d, until=0.1)["seen.y"][-1] == pytest.approx(10.0, abs=1e-12)
+
+
+def test_an_open_input_of_a_diagram_is_told_its_size():
+    d = Diagram("d")
+    d.inport("x") >> d.add("k", StateFeedback([[1.0, 2.0, 3.0]], sample=0.1))
+    message = r"'x.out' has 1 component but input 'k.x' expects 3; give it that many: d.inport\('x', 3\)"
+    with pytest.raises(WiringError, match=message):
+        simulate(d, until=0.1)
+
+
 def test_typos_are_refused_where_they_are_written():
     d, _, b, _ = three()
     with pytest.raises(WiringError, match=r"block 'b' \(Gain\) has no port 'x'; there is 'u', 'y'"):
@@ -185,14 +203,14 @@ def test_wires_drawn_backwards_are_refused_where_they_are_written():
     assert not ends(d)
 
 
-def test_why_the_ports_of_a_function_cannot_be_known():
-    """ "Name one" led to the next error only."""
+def test_a_function_that_cannot_be_traced_says_why():
+    """Not where it is connected: the names of its ports are those of its parameters."""
     d = Diagram("t")
     d.add("a", Sine())
     d.add("f", Function(lambda u: u if u > 0 else 0.0))
-    with pytest.raises(WiringError, match=r"'f' has inputs that cannot be .*with inputs of one component, a "
-                       r"condition on a signal was used as True.*np\.where.*name its port"):  # fmt: skip
-        d.connect("a -> f")
+    d.connect("a -> f")
+    with pytest.raises(WiringError, match=r"block 'f'.*a condition on a signal was used as True.*np\.where"):
+        d.system()
 
 
 @pytest.mark.parametrize("word", ["stop", "end", "time", "duration", "t_end", "T"])

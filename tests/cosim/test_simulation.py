@@ -108,6 +108,20 @@ def test_an_input_is_no_state():
         simulate(d, 1.0, initial={"u.value": 1.0})
 
 
+def test_a_name_of_the_other_kind_is_told_where_it_goes():
+    d = Diagram("d")
+    d.connect(d.add("k", Gain(2.0))["y"], d.add("x", Integrator())["u"])
+    d.ground("k.u")
+    with pytest.raises(PlantloopError, match=r"no parameter 'x.x'. It is a state: write initial=.'x.x'"):
+        simulate(d, 1.0, parameters={"x.x": 1.0})
+    with pytest.raises(PlantloopError, match=r"no state 'k.k'. It is a parameter: write parameters=.'k.k'"):
+        simulate(d, 1.0, initial={"k.k": 1.0})
+    with pytest.raises(PlantloopError, match=r"no state 'x.initial'. It is the field .* initial=.'x.x'"):
+        simulate(d, 1.0, initial={"x.initial": 1.0})
+    with pytest.raises(PlantloopError, match=r"'d' has no state 'k.y'; there is 'x.x'"):
+        simulate(d, 1.0, initial={"k.y": 1.0})
+
+
 def test_a_block_alone_runs_with_its_inputs_as_inputs():
     r = simulate(StateSpace(-1.0, 1.0, 1.0), 1.0, inputs={"u": 1.0}, log_at=[1.0], rtol=1e-10, atol=1e-12)
     assert r["plant.y"].item() == pytest.approx(1 - np.exp(-1.0), rel=1e-9)

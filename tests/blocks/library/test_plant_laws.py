@@ -65,6 +65,35 @@ def test_of_a_mechanism_it_finds_its_state(kind, engine):
     assert r["state.x"][-1] == pytest.approx(exact[-1], abs=2.5e-4)
 
 
+def steered(t, x, u):
+    return [x[1], -x[0] + u[1], u[0] - x[2]]
+
+
+@KINDS
+def test_components_of_ports_can_be_named(kind):
+    """y is components 1 and 0 of the output, u is the second input; the first one is 0."""
+    plant = ODE(steered, [0.3, 0.0, 0.2], inputs=2)
+    more = {"sample": 0.1, "P0": 0.1}
+    d = Diagram("both")
+    d.add("u", Sine(0.5, 2.0))
+    d.add("y", Mux(2))
+    d.add("own", kind.of(plant, 1e-3, [1e-2, 3e-2], inputs=["u[1]"], outputs=["y[1]", "y[0]"], **more))
+    written = kind(
+        lambda t, x, u: [x[1], -x[0] + u[0], -x[2]], lambda t, x, u: [x[1], x[0]],
+        1e-3, [1e-2, 3e-2], [0.3, 0.0, 0.2], inputs=1, **more,
+    )  # fmt: skip
+    d.add("written", written)
+    d.add("v", Sine(0.2, 3.0))
+    d.connect("v.y -> y.in1", "u.y -> y.in2", "u.y -> own.u, written.u", "y.out -> own.y, written.y")
+    r = simulate(d, until=2.0, log_every=0.1)
+    assert r["own.x"] == pytest.approx(r["written.x"], abs=1e-12)
+    assert np.ptp(r["own.x"][:, 0]) > 0.05
+    with pytest.raises(BlockError, match=r"outputs: no component 3 in 'y': it has 3, counted from 0"):
+        kind.of(plant, 1e-3, 1e-2, outputs=["y[3]"], **more)
+    with pytest.raises(BlockError, match=r"inputs: no 'v\[0\]'; there is 'u'"):
+        kind.of(plant, 1e-3, 1e-2, inputs=["v[0]"], **more)
+
+
 def test_what_has_more_than_continuous_states_is_refused():
     with pytest.raises(BlockError, match="no continuous states"):
         EKF.of(Relay(), 1.0, 1.0, sample=0.1)
