@@ -6,21 +6,19 @@ from typing import Any
 
 import numpy as np
 
-NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # within a step
+NODES = (0.0, 0.25, 0.5, 0.75, 1.0)  # within a step
 CHECKS = (0.1, 0.6)  # where a quartic through the nodes is compared with what it stands for
-_WEIGHTS = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # barycentric, of equidistant nodes
+_WEIGHTS = (1.0, -4.0, 6.0, -4.0, 1.0)  # barycentric, of equidistant nodes
 
 
 def interpolate(values: np.ndarray, s: float) -> np.ndarray:
     """The quartic through values (5, k) at `NODES`, at s; barycentric, sums from left to right."""
-    distance = s - NODES
-    exact = np.flatnonzero(distance == 0.0)
-    if len(exact):
-        value: np.ndarray = values[exact[0]]
+    if s in NODES:
+        value: np.ndarray = values[NODES.index(s)]
         return value
-    weights = _WEIGHTS / distance
-    total, below = weights[0] * values[0], weights[0]
-    for weight, value in zip(weights[1:], values[1:], strict=True):
+    first, *weights = [weight / (s - node) for weight, node in zip(_WEIGHTS, NODES, strict=True)]
+    total, below = first * values[0], first
+    for weight, value in zip(weights, values[1:], strict=True):
         total = total + weight * value
         below = below + weight
     interpolated: np.ndarray = total / below

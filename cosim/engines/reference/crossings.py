@@ -64,14 +64,14 @@ class Crossings:
         self.unknowns.refresh()
         self._now = g = self._g().copy()
         signs = np.sign(g)
-        on = np.abs(g) <= np.fmax(self.threshold, self._missed)
-        if on.any():
+        moving = on = np.abs(g) <= np.fmax(self.threshold, self._missed)
+        if on.any():  # all that are 0 among them
             signs[on] = np.sign(self._rate()[on])
-        moving = on & (signs != 0.0)
-        signs = np.where(signs == 0.0, self._rest, signs)
-        bad = np.flatnonzero(np.isnan(g) | np.isnan(signs))
-        if len(bad):
-            raise self.workspace.non_finite(self.workspace.context.t, self.events[bad[0]].place)
+            moving = on & (signs != 0.0)
+            signs = np.where(signs == 0.0, self._rest, signs)
+        bad = np.isnan(signs)  # where the crossing is, too
+        if bad.any():
+            raise self.workspace.non_finite(self.workspace.context.t, self.events[int(bad.argmax())].place)
         return signs, moving
 
     def begin(self) -> None:
@@ -198,7 +198,7 @@ class Crossings:
         size = np.abs(known).max(axis=0)
         if any((np.abs(interpolate(known, s) - values(s)) > 0.05 * size).any() for s in CHECKS):
             return False
-        return not any(_there_and_back(known, q, TINY * size) for q in range(4))
+        return not _there_and_back(known, TINY * size)
 
     def _root(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
         """A root to the last bit that matters; returns the end that has crossed to `sign`.
@@ -253,15 +253,17 @@ class Crossings:
         return high
 
 
-def _there_and_back(known: np.ndarray, q: int, far: np.ndarray) -> bool:
-    """Does the quartic of any crossing pass zero between the nodes q and q + 1 where both have one sign?
+def _there_and_back(known: np.ndarray, far: np.ndarray) -> bool:
+    """Does the quartic of any crossing pass zero between two nodes at which it has one sign?
 
     Looked for where the nodes are nearer to zero than a parabola bends between them, twice over.
     """
-    first, last = known[q], known[q + 1]
     bend = np.abs(known[:-2] - 2.0 * known[1:-1] + known[2:]).max(axis=0)
-    near = (first * last > 0.0) & (np.fmin(np.abs(first), np.abs(last)) <= 0.25 * bend)
-    if not near.any():
-        return False
-    inside = (interpolate(known, 0.25 * (q + 0.25 * m)) for m in (1, 2, 3))
-    return any((near & (np.abs(v) > far) & ((v > 0.0) != (first > 0.0))).any() for v in inside)
+    size = np.abs(known)
+    near = (known[:-1] * known[1:] > 0.0) & (np.fmin(size[:-1], size[1:]) <= 0.25 * bend)
+    for q in np.flatnonzero(near.any(axis=1)):
+        for m in (1, 2, 3):
+            v = interpolate(known, float(0.25 * (q + 0.25 * m)))
+            if (near[q] & (np.abs(v) > far) & ((v > 0.0) != (known[q] > 0.0))).any():
+                return True
+    return False
