@@ -52,15 +52,34 @@ def files():
 
 
 @cache
-def tree_of(file):
-    """The syntax tree of a source file."""
-    return ast.parse(file.read_text())
+def nodes_of(file):
+    """Imports, calls that import, texts with a dot or put together, public classes of a source file.
+
+    All the rest of its tree is let go: a collector of garbage would look through it again and again.
+    """
+    tree = ast.parse(file.read_text())
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.JoinedStr))
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value)
+        or (isinstance(node, ast.Call) and called(node) in IMPORT)
+    ], [node.name for node in classes]
+
+
+IMPORT = ("import_module", "__import__")
+
+
+def called(node):
+    """Name of the function that is called."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 def imported(module, file, known):
     """Modules of ours that a file imports, wherever in it."""
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file)[0]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom):
@@ -69,21 +88,20 @@ def imported(module, file, known):
             for alias in node.names:
                 inside = f"{source}.{alias.name}"
                 yield from (name for name in ([inside] if inside in known else [source]) if name in known)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
-            yield from {node.value} & known.keys()
+        elif isinstance(node, ast.Constant) and node.value in known:
+            yield node.value
 
 
-def put_together(tree):
+def put_together(nodes):
     """Names of our modules that are put together when they are needed, which no graph shows."""
     beginnings = tuple(f"{package}." for package in PACKAGES)
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             first = node.values[0]
             found = isinstance(first, ast.Constant) and first.value.startswith(beginnings)
         elif isinstance(node, ast.Call):
-            function = getattr(node.func, "attr", getattr(node.func, "id", ""))
             given = isinstance(node.args[0], (ast.Constant, ast.Subscript)) if node.args else True
-            found = function in ("import_module", "__import__") and not given
+            found = not given
         else:
             continue
         if found:
@@ -114,7 +132,7 @@ LOADED = {"plant.routines.scripts": ["builtins.__import__(name, *arguments, **na
 
 
 def test_no_name_of_a_module_is_put_together():
-    found = {module: list(put_together(tree_of(file))) for module, file in files().items()}
+    found = {module: list(put_together(nodes_of(file)[0])) for module, file in files().items()}
     assert {module: texts for module, texts in found.items() if texts} == LOADED
 
 
@@ -174,9 +192,8 @@ def test_a_class_name_is_that_of_one_class():
     """Names with an underscore are a file's own."""
     by_name = defaultdict(list)
     for module, file in files().items():
-        for node in tree_of(file).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                by_name[node.name].append(module)
+        for name in nodes_of(file)[1]:
+            by_name[name].append(module)
     assert {name: found for name, found in by_name.items() if len(found) > 1}.keys() == CLASSES.keys(), (
         by_name
     )
