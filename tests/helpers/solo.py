@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from blocks.contract.block import Block
@@ -24,6 +25,7 @@ from blocks.contract.memories import (
 )
 from blocks.contract.rate import Rate, Ticks, instant
 from blocks.contract.trace import Traced, trace
+from cosim.engines.reference.bound import Bound
 
 Signal = Callable[[float], Any]  # t [s] -> number or array
 
@@ -43,11 +45,20 @@ class Solo:
         self.instances = {m.name: m.block.make() for m in self.declared.memories_of(ExternalOutput)}
         self.taken = dict.fromkeys(self.declared.ticks, 0)
         self.t = 0.0
+        self._arguments = [np.zeros(s.numel()) for s in self.traced.arguments]  # those of all its functions
+        self._bound: dict[str, Bound | ca.Function] = {}  # to them, by name
 
     # --- one evaluation -----------------------------------------------------------------------------
     def evaluate(self, name: str, expression: Any, u: Sequence[np.ndarray], t: float, own: Any) -> np.ndarray:
-        f = self.traced.function(name, expression)
-        return np.array(f(t, own, self.p, self.tick_values(), *u), dtype=float).ravel()
+        if (bound := self._bound.get(name)) is None:
+            f = self.traced.function(name, expression)
+            self._bound[name] = bound = Bound(f, self._arguments) if f.sparsity_out(0).is_dense() else f
+        values = (t, own, self.p, self.tick_values(), *u)
+        if isinstance(bound, ca.Function):
+            return np.array(bound(*values), dtype=float).ravel()
+        for array, value in zip(self._arguments, values, strict=True):
+            array[:] = value
+        return bound().copy()
 
     def outputs(
         self, u: Sequence[np.ndarray], t: float | None = None, own: Any = None
