@@ -86,6 +86,7 @@ class System:
     starting: tuple[ca.SX, np.ndarray]  # modes that depend on where the run starts: values and places in h
     invariants: ca.SX  # zero along every solution
     tolerances: np.ndarray  # of each component of the invariants
+    invariant_names: tuple[tuple[str, str], ...]  # its block and what it is
     correction: ca.SX  # of x: what to add to bring the invariants back to zero
     # (nx,) this factor times the change by a last digit is no error of a step; see `rounding_matters`
     rounding: np.ndarray

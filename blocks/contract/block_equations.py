@@ -388,14 +388,20 @@ class Equations(TickEquations):
         self._complete(array, Slope, value, "expression of a slope")
         return array
 
-    def invariant(self, expression: Any, tolerance: float = 1e-13) -> None:
+    def invariant(self, expression: Any, tolerance: float = 1e-13, what: str | Sequence[str] = "") -> None:
         """Expression kept at zero by projecting the continuous states.
 
         After every accepted step, and at every logged instant, the states are corrected if the expression
         exceeds a tenth of `tolerance`: by `correction` if it is given, else by the smallest change of this
-        block's states.
+        block's states. A run ends with an error after a step whose end cannot be brought nearer than 1e8
+        times the tolerance, as where a mechanism is driven beyond its reach; `what` says there which
+        invariant that is, or one text per component.
         """
-        self._invariants.append((column(expression), positive(tolerance, "tolerance of an invariant")))
+        g = column(expression)
+        names = (what,) * g.numel() if isinstance(what, str) else tuple(what)
+        if len(names) != g.numel() or not all(isinstance(name, str) for name in names):
+            raise BlockError(f"invariant(what={what!r}): expected a text, or one for each of {g.numel()}.")
+        self._invariants.append((g, positive(tolerance, "tolerance of an invariant"), names))
 
     def log_states(self) -> None:
         """The continuous states are in the log of every run whose signals are not chosen, beside the outputs.

@@ -196,6 +196,7 @@ class Declared:
     time: ca.SX = field(default_factory=lambda: ca.SX.sym("t"))
     tick_symbols: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     tolerances: tuple[float, ...] = ()  # of each expression in `invariants`
+    invariant_names: tuple[tuple[str, ...], ...] = ()  # of each component of each, for messages
     histories: tuple[SampleHistory, ...] = ()
     states_logged: bool = False  # continuous states are in every log where none is chosen
     rounding: float = 0.0  # times what a last digit changes, back on the invariants, is no error of a step

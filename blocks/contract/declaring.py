@@ -57,7 +57,7 @@ class Declarations:
         self._arrays: dict[int, str] = {}  # id of the array handed out -> memory name
         self._kept: list[Array] = []  # keeps those arrays alive, so that their ids stay unique
         self._events: list[BlockEvent] = []
-        self._invariants: list[tuple[ca.SX, float]] = []
+        self._invariants: list[tuple[ca.SX, float, tuple[str, ...]]] = []
         self._states_logged = False
         self._rounding = 0.0
         self._terms: list[Term] = []
@@ -139,13 +139,14 @@ class Declarations:
             tuple(self._parameters.values()),
             tuple(self._memories.values()),
             tuple(self._events),
-            tuple(g for g, _ in self._invariants),
+            tuple(g for g, *_ in self._invariants),
             tuple(self._terms),
             tuple(self._rates),
             tuple(self._calls),
             self._time,
             ca.vertcat(*[s for pair in self._rates.values() for s in pair]) if self._rates else ca.SX(0, 1),
-            tuple(tolerance for _, tolerance in self._invariants),
+            tuple(tolerance for _, tolerance, _ in self._invariants),
+            tuple(names for *_, names in self._invariants),
             tuple(self._histories),
             self._states_logged,
             self._rounding,
@@ -199,7 +200,7 @@ class Declarations:
         states = self._memories_of(ContinuousState)
         if not self._invariants or not states or any(m.correction is not None for m in states):
             return
-        g = ca.vertcat(*[g for g, _ in self._invariants])
+        g = ca.vertcat(*[g for g, *_ in self._invariants])
         J = ca.jacobian(g, ca.vertcat(*[m.symbol for m in states]))
         square = ca.densify(J @ J.T) + 1e-12 * ca.SX.eye(g.numel())
         change = -J.T @ ca.ldl_solve(g, *ca.ldl(square))

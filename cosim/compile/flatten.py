@@ -208,6 +208,7 @@ class _Writer:
             draws=self._draws(),
             invariants=invariants,
             tolerances=self._tolerances(),
+            invariant_names=self._invariant_names(),
             correction=correction,
             rounding=self._rounding(),
             terms=named_terms(self.placed, between),
@@ -453,6 +454,14 @@ class _Writer:
             d = inst.traced.declared
             found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
         return np.concatenate(found)
+
+    def _invariant_names(self) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (inst.path, name)
+            for inst in self.placed.values()
+            for names in inst.traced.declared.invariant_names
+            for name in names
+        )
 
     def _rounding(self) -> np.ndarray:
         parts = [

@@ -37,14 +37,15 @@ def declare_invariants(
     for k, link in enumerate(links):
         invariant = link.joint.invariant(tree.q[k])
         if invariant is not None:
-            b.invariant(invariant)
+            b.invariant(invariant, what="the length of a quaternion")
             if closure is None:
                 b.correction(q[k], _unit(link.joint, tree.q[k]) - tree.q[k])
     if closure is None:
         return
     for chosen, residual in ((closure.positions, closure.value), (closure.velocities, closure.rate)):
         for size, alike in _by_size(closure, chosen):
-            b.invariant(residual[alike], TOLERANCE * size)
+            names = [closure.conditions[k].constraint.where for k in alike]
+            b.invariant(residual[alike], TOLERANCE * size, names)
     if (closure.positions or closure.velocities) and closes_loops(closure):
         b.rounding_matters(ROUNDING)
     closes, slows = corrections(b, closure)

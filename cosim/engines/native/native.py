@@ -268,6 +268,8 @@ class NativeEngine(Engine):
             return python.stepper.non_finite(method, run.t0, x0, run.h, k, x1)
         if reason == self._pl.PL_ENDLESS:
             return endless(self.system, self.counters, t, run.pace_since, run.until)
+        if reason == self._pl.PL_UNMET:
+            return python.invariants.apart(run.t1, run.index)
         if reason == self._pl.PL_NO_DELAY:
             python.unknowns.longest_step()  # says so
         if reason == self._pl.PL_NO_SOLUTION:

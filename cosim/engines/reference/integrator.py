@@ -12,6 +12,7 @@ import numpy as np
 from cosim.engines.methods.steppers import AcceptedStep, Control, Stepper, pieces
 from cosim.engines.reference.acceptance import Acceptance
 from cosim.engines.reference.crossings import Crossings
+from cosim.engines.reference.invariants import Invariants
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 
@@ -28,10 +29,12 @@ class StretchIntegrator:
         unknowns: Unknowns,
         acceptance: Acceptance,
         crossings: Crossings,
+        invariants: Invariants,
         stepper: Stepper,
     ) -> None:
         self.workspace, self.context, self.unknowns = workspace, workspace.context, unknowns
         self.acceptance, self.crossings, self.stepper = acceptance, crossings, stepper
+        self.invariants = invariants
         s = workspace.system
         moving = ca.which_depends(s.accepted[0], ca.vertcat(s.t, s.w), 1, False)
         self._looked_at = bool(crossings.in_time or unknowns.delays or np.any(moving))
@@ -70,12 +73,15 @@ class StretchIntegrator:
 
     def _accept(self, step: AcceptedStep, listener: Listener, ended: Ended) -> int | None:
         """Take a step over, up to the first crossing in it."""
-        workspace, met = self.workspace, None
+        workspace, met, whole = self.workspace, None, True
         workspace.look_for_interrupt()
         if self.crossings.events and (found := self.crossings.locate(step)) is not None:
             time, met = found
             if time < step.t1:
                 step = AcceptedStep(step.t0, time, step.x0, step.inside(time), step.inside)
+                whole = False
+        if whole:
+            self.invariants.check(step.t1)
         listener(step)
         self.unknowns.extend_histories(step)
         workspace.put(step.t1, step.x1)

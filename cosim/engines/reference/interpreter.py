@@ -76,7 +76,7 @@ def interpreter(
         bodies=TurningBodies(table, atol) if len(table) else None,
     )
     stepper = SOLVERS[settings.solver].make(problem, settings)
-    integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, stepper)
+    integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, invariants, stepper)
     return Interpreter(
         workspace, unknowns, right_hand_side, invariants, scheduler, restart, events, stepper, integrator
     )

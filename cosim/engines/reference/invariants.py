@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
+from blocks.errors import SimulationError
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 
 EPSILON = float(np.finfo(float).eps)
 ROUNDS = 8
+APART = 1e8  # tolerances beyond which an invariant is not met: 1e-6 of a constraint's natural size
 
 
 class Invariants:
@@ -19,6 +21,7 @@ class Invariants:
     def __init__(self, workspace: Workspace, unknowns: Unknowns) -> None:
         s = workspace.system
         self.workspace, self.unknowns, self.tolerances = workspace, unknowns, s.tolerances
+        self.names, self.unmet = s.invariant_names, -1  # the one that was farthest from met, or -1
         self.exist, self.rounding = bool(s.invariants.numel()), s.rounding
         if self.exist:
             self._residual = workspace.bind("invariants", lambda: [s.invariants])
@@ -33,14 +36,32 @@ class Invariants:
         if not self.exist:
             return x
         before = math.inf
-        for k in range(ROUNDS):
+        for k in range(ROUNDS + 1):
             self._look(t, x)
-            worst = float((np.abs(self._residual()) / self.tolerances).max())
-            if not worst > (1.0 if k else 0.1) or worst >= before:  # held, not finite, or no better
-                break
+            shares = np.abs(self._residual()) / self.tolerances
+            worst = float(shares.max())
+            if k == ROUNDS or not worst > (1.0 if k else 0.1) or worst >= before:
+                break  # held, not finite, or no better
             before = worst if k and worst < 1e4 else math.inf
             x = x + self._correction()
+        self.unmet = int(shares.argmax()) if worst > APART else -1
         return x
+
+    def check(self, t: float) -> None:
+        """End a run whose step ended at t [s] where corrections did not bring the invariants back."""
+        if self.unmet >= 0:
+            raise self.apart(t, self.unmet)
+
+    def apart(self, t: float, k: int) -> SimulationError:
+        """The error of invariant k, which cannot be met at t [s]."""
+        path, what = self.names[k]
+        return SimulationError(
+            f"'{path}': {what or 'an invariant'} cannot be met any more at t={t:.9g} s.",
+            path=path,
+            time=t,
+            hint="A mechanism locks there, or is driven beyond its reach, or the step is too long. Look at "
+            "the motion before it.",
+        )
 
     def _look(self, t: float, x: np.ndarray) -> None:
         """The next functions are evaluated at (t, x), with the unknowns that belong to it."""

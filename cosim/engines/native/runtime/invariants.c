@@ -7,14 +7,19 @@
 #include <float.h>
 #include <math.h>
 
-/* Largest invariant in units of its tolerance; nan if one is no number. */
-static double worst(const pl_run *r)
+static const double APART = 1e8; /* tolerances beyond which an invariant is not met: invariants.py, APART */
+
+/* Largest invariant in units of its tolerance, at r->apart; nan if one is no number. */
+static double worst(pl_run *r)
 {
     double most = 0.0;
     for (int i = 0; i < r->system->n_invariants; i++) {
         const double share = fabs(r->out[i]) / r->system->tolerance[i];
         if (isnan(share)) return share;
-        if (share > most) most = share;
+        if (share > most) {
+            most = share;
+            r->apart = i;
+        }
     }
     return most;
 }
@@ -23,19 +28,20 @@ static double worst(const pl_run *r)
    at most eight times. The first round, and those far from holding, may make some worse. */
 int pl_project(pl_run *r, double t, double *x)
 {
-    double before = INFINITY;
+    double before = INFINITY, now;
     int moved = 0;
 
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0;; round++) {
         pl_set_arguments(r, t, x);
         r->model->invariants(&r->a, r->out);
-        const double now = worst(r);
-        if (!(now > (round ? 1.0 : 0.1)) || now >= before) break; /* held, not finite, or no better */
+        now = worst(r);
+        if (round == 8 || !(now > (round ? 1.0 : 0.1)) || now >= before) break; /* held, not finite, or no better */
         before = round && now < 1e4 ? now : INFINITY;
         r->model->correction(&r->a, r->out);
         for (int e = 0; e < r->model->nx; e++) x[e] = x[e] + r->out[e];
         moved = 1;
     }
+    if (!(now > APART)) r->apart = -1;
     return moved;
 }
 

@@ -95,6 +95,7 @@ enum {
     PL_FULL_EVENTS = 14, /* the log of events is too short for those of this instant */
     PL_NO_LAST_ROUND = 15, /* segment `index` is repeated without end */
     PL_ENDLESS = 17,   /* steps are so small that the rest takes too many; the last ones began at pace_since */
+    PL_UNMET = 18,     /* invariant `index` cannot be met at t1 */
     PL_APPROACHED = 16 /* at an instant from the left, as asked for: called again, everything due there happens.
                           `index`: the crossing that was located there, or -1 */
 };
@@ -183,6 +184,7 @@ typedef struct {
     double end;            /* of the step as integrated; t1 is earlier if a crossing lies in it */
     int32_t located;       /* that crossing, or -1 */
     int32_t which;         /* events of this part of an instant, see events.h */
+    int32_t apart;         /* the invariant that is farthest from met after the last projection, or -1 */
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
     /* x0, x1: ends of the step, integrated1: x1 as integrated, kept in unprojected where x1 is moved; y: all

@@ -11,6 +11,7 @@ int pl_integrate_step(pl_run *r)
     r->integrated1 = r->x1;
     r->end_known = 0;
     r->corrected = 0;
+    r->apart = -1;
     r->located = -1;
     const int reason = r->stiff                       ? pl_rosenbrock_step(r)
                        : r->settings->method.adaptive ? pl_adaptive_step(r)

@@ -99,6 +99,10 @@ int pl_take_step(pl_run *r)
         r->t1 = r->arrived ? r->stop : r->begin + (double)r->i * (r->stop - r->begin) / (double)r->n;
         r->end = r->t1;
         r->located = -1;
+        r->apart = -1;
     }
-    return r->system->n_events ? pl_locate_crossing(r) : PL_DONE;
+    const int reason = r->system->n_events ? pl_locate_crossing(r) : PL_DONE;
+    if (reason || r->t1 < r->end || r->apart < 0) return reason; /* a crossing before the end comes first */
+    r->index = r->apart;
+    return PL_UNMET;
 }

@@ -89,6 +89,12 @@ int unit_explain(unit *u, int reason)
                  r->unsolved_segment >= 0 ? " at a tick of " : "",
                  r->unsolved_segment >= 0 ? m->segment_names[r->unsolved_segment] : "", r->unsolved_time);
         break;
+    case PL_UNMET:
+        unit_say(u, UNIT_DISCARD, category,
+                 "%s: a constraint cannot be met any more at t=%.9g s, as where a mechanism locks or is driven beyond its "
+                 "reach.",
+                 m->name, r->t1);
+        break;
     case PL_NO_DELAY:
         unit_say(u, UNIT_DISCARD, category, "%s: a delay is not positive at t=%.9g s.", m->name, t);
         break;
