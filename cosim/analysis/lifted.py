@@ -75,6 +75,10 @@ class _Pending:
     rows: np.ndarray
     name: str = ""
 
+    def place(self) -> tuple[Fraction, int]:
+        """What they are sorted by: where several leave at one time, each keeps its place among the states."""
+        return self.time, self.what
+
 
 @dataclass
 class PeriodWalk:
@@ -108,7 +112,7 @@ class PeriodWalk:
         self.delays = Delays(self.system, self.context, self.pade, sampled=True)
         self.times = tuple(self.base.instants[k] for k in ((0,) if self.when is None else self.when))
         self._late: list[ExactDelay | Echo] = [*self.delays.exact, *self.echoes]
-        self._changes = [self._change_times(d.reads) for d in self._late]
+        self._changes = self._all_changes()
         arrivals = (t + d.seconds for d, at in zip(self._late, self._changes, strict=True) for t in at)
         self.period = self.base.with_instants(arrivals)
 
@@ -128,6 +132,18 @@ class PeriodWalk:
                 writes |= set(map(int, self.inputs))
             if reads & writes:
                 found.append(t)
+        return found
+
+    def _all_changes(self) -> list[list[Fraction]]:
+        """When what each delay and echo is given may change: at instants, and where an echo arrives in it."""
+        found = [self._change_times(d.reads) for d in self._late]
+        first = len(self.delays.exact)
+        for echo, times in zip(self.echoes, found[first:], strict=True):
+            back = [(t + echo.seconds) % self.base.length for t in times]
+            places = frozenset(map(int, echo.places))
+            for k, delay in enumerate(self.delays.exact):
+                if delay.reads & places:
+                    found[k] = sorted({*found[k], *back})
         return found
 
     def _kept(self, tangent: Tangent) -> list[int]:
@@ -295,7 +311,7 @@ class PeriodWalk:
             np.array([(moved.next if is_next else moved.h)[p] for p, is_next in held]).reshape(nk, columns)
         ]
         end += [self._shown(moved, number) for number in now]
-        end += [p.rows for p in sorted(pending, key=lambda p: p.time)]
+        end += [p.rows for p in sorted(pending, key=_Pending.place)]
         whole = np.vstack([*end, moved.z])
         C = np.vstack([np.zeros((0, columns)), *looked])
         return LiftedModel(
@@ -325,7 +341,7 @@ class PeriodWalk:
                 if t in times:
                     rows = self._numbers(tangent, moved, number)
                     pending.append(_Pending(t + self._late[number].seconds, number, rows))
-            pending.sort(key=lambda p: p.time)
+            pending.sort(key=_Pending.place)
             self._flow(tangent, moved, float(self.period.duration(k)))
         for p in pending:
             p.time -= self.period.length
@@ -372,7 +388,7 @@ class PeriodWalk:
             pending += [_Pending(a, number, np.zeros((0, 0))) for a in arrivals]
             if times and Fraction(0) not in arrivals:
                 now.append(number)
-        pending.sort(key=lambda p: p.time)
+        pending.sort(key=_Pending.place)
         return pending, now
 
     def _size(self, number: int) -> int:

@@ -242,3 +242,21 @@ def test_a_snapshot_is_a_point_of_several_rates_too():
     sim.advance(0.1)
     at = linearize(cascade(), inputs=["r.y"], outputs=["p.y"], at=sim.snapshot())
     np.testing.assert_allclose(at.A, linearize(cascade(), inputs=["r.y"], outputs=["p.y"]).A, atol=1e-12)
+
+
+@pytest.mark.parametrize("first", ["early", "late"])
+def test_what_leaves_two_delays_at_one_time_keeps_its_place(first):
+    """Sampled at 0 and 0.1 s, delayed by 0.25 and 0.15 s: both arrive 0.05 s into a period of 0.2 s."""
+    d = Diagram("d")
+    blocks = {"early": (0, 0.25), "late": (0.1, 0.15)}
+    for name in (first, *({*blocks} - {first})):
+        offset, seconds = blocks[name]
+        hold = d.add(f"{name}_hold", Hold(sample=0.2, offset=offset))
+        d.connect(d.inport(f"{name}_u"), hold["u"])
+        hold >> d.add(name, TransportDelay(seconds)) >> d.add(f"{name}_x", Integrator())
+    model = linearize(d, inputs=["early_u", "late_u"], outputs=["early_x.y", "late_x.y"])
+    pulse, nothing = np.r_[1.0, np.zeros(5)], np.zeros(6)
+    area = np.array([0.0, 0.0, 0.15, 0.2, 0.2, 0.2])  # from 0.05 s into the period after the pulse on
+    for inputs in ((pulse, nothing), (nothing, pulse)):
+        found = control.forced_response(model, inputs=np.array(inputs)).outputs
+        np.testing.assert_allclose(found, np.array([u[0] * area for u in inputs]), atol=1e-12)
