@@ -57,6 +57,12 @@ def test_bilateral_force_follows_the_gradient():
     assert acceleration(alone, (vx, vy, 0.9)) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("dz", [-0.2, 0.2])
+def test_a_stiffness_alone_acts_on_both_sides_and_damps_nothing(dz):
+    alone = particle(Force_Penalty(id=1, expr="DZ(9)", penalty=7.0), at=(0.0, 0.0, dz))
+    assert acceleration(alone, (0.0, 0.0, 3.0)) == pytest.approx([0.0, 0.0, -7.0 * dz / 2.0], abs=1e-14)
+
+
 @pytest.mark.parametrize(("axis", "n"), [("X", 0), ("Y", 1), ("Z", 2)])
 def test_an_angle_that_counts_turns_is_damped_by_its_rate(axis, n):
     """Its full turns are chosen by its rate, but it depends on displacements only."""

@@ -1,6 +1,7 @@
 """The co-simulation master with linear units in plain Python, against exact maps and published numbers."""
 
 import json
+import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -284,13 +285,42 @@ def test_a_start_through_a_loop_is_consistent():
     np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [a, b], rtol=1e-9)
 
 
-def test_a_start_that_does_not_exist_names_the_input():
+def _loop(d, name, function):
+    """A unit y = u whose input is a function of its output."""
+    d.add(name, _gain(1.0))
+    d.connect(f"{name}.y", d.add(f"{name}_f", Function(function))["u"])
+    d.connect(f"{name}_f.y", f"{name}.u")
+
+
+def test_a_start_is_found_where_newtons_step_leads_too_far():
+    """u = u + 1.2 atan(u - 3) is solved by 3; the step from 0 leads to 12.5, from which steps grow."""
     d = Diagram("loop")
-    d.add("a", _gain(1.0, 1.0))
-    d.connect("a.y", d.add("more", Function(lambda u: u + 1))["u"])
-    d.connect("more.y", "a.u")
-    with pytest.raises(PlantloopError, match=r"no consistent start .*'a\.u' is"):
+    _loop(d, "a", lambda u: u + 1.2 * np.arctan(u - 3.0))
+    _loop(d, "b", lambda u: np.cos(u))
+    r = simulate(d, 0.05, coupling="jacobi", log_at=[0.0])
+    np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [3.0, 0.7390851332151607], rtol=1e-9)
+
+
+def test_a_start_that_does_not_exist_names_the_input():
+    """The input that misses most, of its size: by 1 of 1 + |u| here, by a part of that at the other."""
+    d = Diagram("loop")
+    _loop(d, "fine", lambda u: 2.0 - u)
+    _loop(d, "a", lambda u: u + 1.0)
+    with pytest.raises(PlantloopError, match=r"no consistent start .*'a\.u' is") as caught:
         simulate(d, 1.0, coupling="jacobi")
+    found = re.search(r"is (\S+), but what drives it gives (\S+) \(residual (\S+)\)", str(caught.value))
+    u, given, residual = map(float, found.groups())
+    assert given - u == pytest.approx(1.0) and residual == caught.value.value == pytest.approx(1.0)
+    assert caught.value.path == "a.u" and caught.value.time == 0.0
+
+
+def test_numbers_of_a_coupling_are_plain():
+    """As a scenario writes them; NumPy's are taken."""
+    c = Coupling(extrapolation=np.int64(2), rtol=np.float64(1e-3), cut=["a.u"], bonds=[["a.f", "b.v"]])
+    assert type(c.extrapolation) is int and type(c.rtol) is float
+    assert c == Coupling(extrapolation=2, rtol=1e-3, cut=("a.u",), bonds=(("a.f", "b.v"),))
+    assert str(c) == "jacobi, extrapolation=2, rtol=0.001, cut=('a.u',), bonds=(('a.f', 'b.v'),)"
+    assert c.rolls_back and Coupling(iterate="newton").rolls_back and not Coupling().rolls_back
 
 
 # --- life of a run ----------------------------------------------------------------------------------------

@@ -230,3 +230,17 @@ def test_without_logging_only_what_goes_wrong_is_told(tmp_path):
             with pytest.raises(FMICallException, match="error"):
                 m.unit.doStep(5.0, 1.0)
             assert "a step from t=5 s was asked for" in m.log[-1]
+
+
+def test_the_state_that_is_not_finite_is_named(tmp_path):
+    """Steps of 1 ms: x' = sqrt(1 - t) has no slope behind 1 s; two states beside it have."""
+    d = Diagram("end")
+    for name in ("before", "root", "behind"):
+        x, f = d.add(name, B.Integrator()), d.add(f"{name}_rate", B.Function(lambda t: np.sqrt(1.0 - t)))
+        d.connect(d.add(f"{name}_t", B.Clock() if name == "root" else B.Constant(0.5))["y"], f["t"])
+        d.connect(f["y"], x["u"])
+        d.outport(f"{name}_y", x["y"])
+    with Opened(export_fmu(d, tmp_path / "end.fmu", solver="rk4", step=1e-3)) as m:
+        with pytest.raises(FMICallException, match="discard"):
+            m.step(2.0)
+        assert m.log[-1] == "end: 'root.x' is not finite at t=1.001 s (last finite t=1 s)."

@@ -110,6 +110,7 @@ def test_rates_of_outputs_are_of_order_1(unit):
         x2 = X[1] * np.cos(w * 0.5) - w * X[0] * np.sin(w * 0.5)
         assert list(ask(m.refs("y"), [1])) == pytest.approx([x2], rel=1e-6)
         refused(m, "of order 1", ask, m.refs("y"), [2])
+        refused(m, "of order 1", ask, m.refs("y", "y"), [1, 2])
 
 
 def test_version_2_says_nothing_about_steps_under_way(tmp_path):

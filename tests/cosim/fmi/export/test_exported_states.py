@@ -179,7 +179,7 @@ def test_a_state_goes_to_instances_for_the_same_use_only(tmp_path):
 
 
 def test_the_end_and_the_tolerance_are_part_of_the_state(tmp_path):
-    """A state of an experiment to 1 s in an instance that is to go on further, and then does."""
+    """A state of an experiment to 1 s in an instance whose own is longer, which then goes on."""
     path = export_fmu(first(), tmp_path / "first.fmu", version="3.0")
     with Opened(path, stop=1.0) as one, Opened(path, start=0.5, stop=3.0, folder=one.place) as other:
         one.step(0.9)
