@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from blocks import Clock, Constant, Function, Integrator, PlantloopError, UnitDelay
+from blocks import Clock, Constant, Function, Gain, Integrator, PlantloopError, UnitDelay
 from cosim import Coupling, Diagram, Simulation, simulate, simulate_many
 from tests.helpers.units import LinearUnit
 
@@ -312,6 +312,26 @@ def test_a_start_that_does_not_exist_names_the_input():
     u, given, residual = map(float, found.groups())
     assert given - u == pytest.approx(1.0) and residual == caught.value.value == pytest.approx(1.0)
     assert caught.value.path == "a.u" and caught.value.time == 0.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+def test_a_loop_of_our_own_between_units_is_solved_for_what_they_deliver(order, engine):
+    """One unit delivers y = t; e + e^3 = y is solved by our blocks; the other one integrates e, held."""
+    d, h = Diagram("between"), 0.1
+    clock = LinearUnit(np.array([[0, 1], [0, 0]]), np.zeros((2, 0)), np.eye(1, 2), np.array([0, 1]), h, inputs=())
+    d.add("clock", clock)
+    d.add("total", LinearUnit(np.zeros((1, 1)), np.eye(1), np.eye(1), np.zeros(1), h))
+    d.add("e", Function(lambda given, v: given - v**3))
+    d.add("same", Gain(1.0))
+    for wire in ("clock.y e.given", "e.y same.u", "same.y e.v", "e.y total.u"):
+        d.connect(*wire.split())
+    r = simulate(d, 1.0, coupling=order, solve_loops=True, log_every=h, engine=engine)
+    e = [np.roots([1.0, 0.0, 1.0, -k * h]) for k in range(11)]
+    e = np.array([float(v[np.abs(v.imag) < 1e-9].real[0]) for v in e])
+    held = e[1:] if order == "gauss-seidel" else e[:-1]  # its driver has stepped already
+    np.testing.assert_allclose(r["total.y"][:, 0], np.append(0.0, h * np.cumsum(held)), atol=1e-9)
+    np.testing.assert_allclose(r["e.y"][:, 0], e, atol=1e-9)
 
 
 def test_numbers_of_a_coupling_are_plain():
