@@ -319,7 +319,9 @@ def test_a_start_that_does_not_exist_names_the_input():
 def test_a_loop_of_our_own_between_units_is_solved_for_what_they_deliver(order, engine):
     """One unit delivers y = t; e + e^3 = y is solved by our blocks; the other one integrates e, held."""
     d, h = Diagram("between"), 0.1
-    clock = LinearUnit(np.array([[0, 1], [0, 0]]), np.zeros((2, 0)), np.eye(1, 2), np.array([0, 1]), h, inputs=())
+    clock = LinearUnit(
+        np.array([[0, 1], [0, 0]]), np.zeros((2, 0)), np.eye(1, 2), np.array([0, 1]), h, inputs=()
+    )
     d.add("clock", clock)
     d.add("total", LinearUnit(np.zeros((1, 1)), np.eye(1), np.eye(1), np.zeros(1), h))
     d.add("e", Function(lambda given, v: given - v**3))

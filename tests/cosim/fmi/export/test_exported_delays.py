@@ -1,0 +1,112 @@
+"""Delays in exported units of model exchange, which keep the past over steps of the importer: closed forms."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import fmpy
+import numpy as np
+import pytest
+
+import blocks as B
+from cosim import FMU, Diagram, export_fmu, simulate
+from tests.helpers.exported import delayed
+from tests.helpers.opened_fmu import Opened
+
+VERSIONS = ["2.0", "3.0"]
+
+
+def by_steps(t, delay=0.3):
+    """x' = -x(t - delay), x = 1 before: a polynomial of degree k + 1 after k delays."""
+    terms = range(int(np.max(t) / delay) + 3)
+    return sum((-1) ** k * np.clip(t - (k - 1) * delay, 0.0, None) ** k / math.factorial(k) for k in terms)
+
+
+def jumping() -> Diagram:
+    """A step of 2 at 0.2 s comes out of a delay at 0.5 s, is integrated, and comes out of another at 0.9 s."""
+    d = Diagram("jumping")
+    d.add("step", B.Step(0.2, 0.0, 2.0))
+    for name, source, delay in (("first", "step.y", 0.3), ("second", "first.y", 0.4)):
+        d.add(name, B.TransportDelay(delay))
+        d.connect(source, f"{name}.u")
+    x = d.add("x", B.Integrator())
+    d.connect("second.y", x["u"])
+    for name in ("first", "second", "x"):
+        d.outport(f"{name}_y", f"{name}.y")
+    return d
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_delay_in_a_loop_is_the_method_of_steps(version, tmp_path):
+    path = export_fmu(delayed(), tmp_path / "delayed.fmu", version=version, kinds=["me"])
+    found = fmpy.simulate_fmu(
+        str(path), stop_time=2.0, output_interval=0.05, fmi_type="ModelExchange", relative_tolerance=1e-9
+    )
+    assert np.abs(found["x"] - by_steps(found["time"])).max() < 1e-6
+    d = Diagram("outside")
+    d.add("unit", FMU(path, kind="me"))
+    for engine in ("native", "reference"):
+        for step, limit in ((0.1, 1e-7), (0.01, 1e-11)):  # the past of a step is a cubic: of order 4
+            r = simulate(d, 2.0, rtol=1e-9, atol=1e-11, max_step=step, log_every=0.05, engine=engine)
+            assert np.abs(r["unit.x"][:, 0] - by_steps(r.time)).max() < limit
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_jump_comes_out_of_delays_at_events_of_its_own(version, tmp_path):
+    path = export_fmu(jumping(), tmp_path / "jumping.fmu", version=version)
+    with Opened(path, "ModelExchange") as m:
+        update = m.unit.newDiscreteStates if m.is_2 else m.unit.updateDiscreteStates
+        t, times = 0.0, []
+        while t < 1.0:
+            told = update()
+            assert told[-2]
+            m.unit.enterContinuousTimeMode()
+            assert t < told[-1] <= t + 0.3 + 1e-12  # no step is longer than the shorter delay
+            t = told[-1]
+            times.append(t)
+            m.unit.setTime(t)
+            m.unit.setContinuousStates((ctypes.c_double * 1)(2.0 * max(0.0, t - 0.9)), 1)
+            m.unit.completedIntegratorStep()
+            m.unit.enterEventMode()
+            update()
+            assert m.get("first_y") == (2.0 if t >= 0.5 else 0.0), t
+            assert m.get("second_y") == (2.0 if t >= 0.9 else 0.0), t
+        assert {0.2, 0.5, 0.9} <= {round(t, 12) for t in times}
+    for kind, limit in (("CoSimulation", 1e-9), ("ModelExchange", 1e-6)):
+        found = fmpy.simulate_fmu(
+            str(path), stop_time=1.5, output_interval=0.05, fmi_type=kind, relative_tolerance=1e-9
+        )
+        assert np.abs(found["x_y"] - 2.0 * np.maximum(0.0, found["time"] - 0.9)).max() < limit, kind
+
+
+def test_a_state_of_model_exchange_has_the_past(tmp_path):
+    """Saved at 1 s and set back at 1.7 s, another instance goes on with it too."""
+    path = export_fmu(delayed(), tmp_path / "delayed.fmu", version="3.0")
+
+    def go(m, begin, end):
+        """Steps of 0.1 s along the closed form; what the unit says of the derivative."""
+        found = []
+        for t in np.arange(round(10 * begin) + 1, round(10 * end) + 1) / 10:
+            m.unit.setTime(t)
+            m.unit.setContinuousStates((ctypes.c_double * 1)(by_steps(t)), 1)
+            m.unit.completedIntegratorStep()
+            m.unit.enterEventMode()
+            m.unit.updateDiscreteStates()
+            m.unit.enterContinuousTimeMode()
+            rate = (ctypes.c_double * 1)()
+            m.unit.getContinuousStateDerivatives(rate, 1)
+            assert rate[0] == pytest.approx(-by_steps(t - 0.3), abs=1e-5)
+            found.append(rate[0])
+        return found
+
+    with Opened(path, "ModelExchange") as m:
+        m.unit.updateDiscreteStates()
+        m.unit.enterContinuousTimeMode()
+        go(m, 0.0, 1.0)
+        state, once = m.bytes(), go(m, 1.0, 1.7)
+        m.from_bytes(state)
+        assert go(m, 1.0, 1.7) == once
+        with Opened(path, "ModelExchange", folder=m.place) as other:
+            other.from_bytes(state)
+            assert go(other, 1.0, 1.7) == once
