@@ -119,6 +119,18 @@ def doubly_seated(apart: float) -> Model:
     return Model.build(elements)
 
 
+def told_of(model, coordinates):
+    """Conditions too many of each joint, and the joints it repeats, each of which is named once."""
+    told = Plant.from_model(model, coordinates=coordinates).info()["redundant constraints"]
+    pattern = r"Constraint_Joint id=(\d+).*: (\d+) of its 5 .* repeat what (.*) fix"
+    found = {}
+    for m in (re.search(pattern, t) for t in told):
+        names = re.findall(r"Constraint_Joint (\d+)", m[3])
+        found[int(m[1])] = (int(m[2]), {int(n) for n in names})
+        assert len(set(names)) == len(names)
+    return found
+
+
 @quiet
 @pytest.mark.parametrize(
     ("coordinates", "apart", "expected"),
@@ -135,14 +147,17 @@ def test_what_repeats_what_is_told(coordinates, apart, expected):
     In absolute coordinates the bodies are planar where all hinges lie in one plane: two conditions a hinge,
     none of them too many. Elsewhere they are in space, and the second seat shares in the whole loop.
     """
-    told = Plant.from_model(doubly_seated(apart), coordinates=coordinates).info()["redundant constraints"]
-    found = [
-        re.search(r"Constraint_Joint id=(\d+).*: (\d+) of its 5 .* repeat what (.*) fix", t) for t in told
-    ]
-    assert {
-        int(m[1]): (int(m[2]), {int(n) for n in re.findall(r"Constraint_Joint (\d+)", m[3])}) for m in found
-    } == expected
-    assert all(len(re.findall(r"Constraint_Joint \d+", m[3])) == len(expected[int(m[1])][1]) for m in found)
+    assert told_of(doubly_seated(apart), coordinates) == expected
+
+
+@quiet
+@pytest.mark.parametrize(
+    ("coordinates", "expected"),
+    [("joint", {4: (3, {1, 2, 3}), 6: (4, {1, 2, 4, 5})}), ("absolute", {6: (1, {1, 2, 3, 4, 5})})],
+)
+def test_what_repeats_its_own_loop_and_another_names_the_joints_of_both(coordinates, expected):
+    """Out of the plane a pin repeats those of its loop; in the plane the third crank repeats two."""
+    assert told_of(overconstrained.parallelogram(), coordinates) == expected
 
 
 @quiet

@@ -31,19 +31,21 @@ class ConsistentStart:
         u = np.concatenate([np.zeros(0), *[unit.block.start for unit in self.coupled.units]])
         for k, (run, unit) in enumerate(zip(self.runs, self.coupled.units, strict=True)):
             run.begin(float(unit.block.ticks.offset), u[unit.inputs], self.exchange.parameters(k))
-        u = self._agreed(u)
-        self._deliver(u)
+        self._agree(u)
         for k, run in enumerate(self.runs):
             self._write(k, run.start())
 
-    def _agreed(self, u: np.ndarray) -> np.ndarray:
-        """Pass through the units in order while outputs still change inputs; loops by Newton's method."""
+    def _agree(self, u: np.ndarray) -> None:
+        """Pass through the units in order while outputs still change inputs; loops by Newton's method.
+
+        Units have the inputs that were found when it returns.
+        """
         for _ in range(len(self.runs) + 1):
             new = self._swept(u)
             if self._close(new - u, u):
-                return new
+                return
             u = new
-        return self._newton(u)
+        self._newton(u)
 
     def _swept(self, u: np.ndarray) -> np.ndarray:
         """One substitution, unit after unit, with the newest outputs."""
@@ -67,12 +69,12 @@ class ConsistentStart:
     def _close(residual: np.ndarray, u: np.ndarray) -> bool:
         return bool(np.all(np.abs(residual) <= CLOSE * (1.0 + np.abs(u))))
 
-    def _newton(self, u: np.ndarray) -> np.ndarray:
+    def _newton(self, u: np.ndarray) -> None:
         """Newton's method with differences; steps are halved where the mismatch grows."""
         residual = self._deliver(u) - u
         for _ in range(ROUNDS):
             if self._close(residual, u):
-                return u
+                return
             step = np.linalg.lstsq(self._jacobian(u, residual), -residual, rcond=None)[0]
             for damping in (1.0, 0.5, 0.25, 0.125, 0.0625):
                 tried = u + damping * step
@@ -81,7 +83,7 @@ class ConsistentStart:
                     break
             u, residual = tried, found
         if self._close(residual, u):
-            return u
+            return
         worst = int(np.argmax(np.abs(residual) / (1.0 + np.abs(u))))
         name = self.coupled.names[worst]
         raise SimulationError(

@@ -1,4 +1,4 @@
-"""Delays in exported units of model exchange, which keep the past over steps of the importer: closed forms."""
+"""Delays of exported units in model exchange, that keep the past over steps of the importer: closed forms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def by_steps(t, delay=0.3):
 
 
 def jumping() -> Diagram:
-    """A step of 2 at 0.2 s comes out of a delay at 0.5 s, is integrated, and comes out of another at 0.9 s."""
+    """A step of 2 at 0.2 s comes out of a delay at 0.5 s and out of another at 0.9 s, and is integrated."""
     d = Diagram("jumping")
     d.add("step", B.Step(0.2, 0.0, 2.0))
     for name, source, delay in (("first", "step.y", 0.3), ("second", "first.y", 0.4)):
