@@ -67,7 +67,7 @@ def test_a_jump_comes_out_of_delays_at_events_of_its_own(version, tmp_path):
             times.append(t)
             m.unit.setTime(t)
             m.unit.setContinuousStates((ctypes.c_double * 1)(2.0 * max(0.0, t - 0.9)), 1)
-            m.unit.completedIntegratorStep()
+            assert m.unit.completedIntegratorStep() == (False, False)
             m.unit.enterEventMode()
             update()
             assert m.get("first_y") == (2.0 if t >= 0.5 else 0.0), t
@@ -90,7 +90,7 @@ def test_a_state_of_model_exchange_has_the_past(tmp_path):
         for t in np.arange(round(10 * begin) + 1, round(10 * end) + 1) / 10:
             m.unit.setTime(t)
             m.unit.setContinuousStates((ctypes.c_double * 1)(by_steps(t)), 1)
-            m.unit.completedIntegratorStep()
+            assert m.unit.completedIntegratorStep() == (False, False)
             m.unit.enterEventMode()
             m.unit.updateDiscreteStates()
             m.unit.enterContinuousTimeMode()
@@ -110,3 +110,27 @@ def test_a_state_of_model_exchange_has_the_past(tmp_path):
         with Opened(path, "ModelExchange", folder=m.place) as other:
             other.from_bytes(state)
             assert go(other, 1.0, 1.7) == once
+
+
+def test_a_long_past_of_many_jumps_is_kept(tmp_path):
+    """Jumps every 10 ms, 1 s late, beside a wave in steps of 0.2 ms: 5000 pieces and 100 jumps wait."""
+    d = Diagram("long")
+    t = np.arange(301) / 100
+    d.add("jumps", B.TimeTable(t, np.arange(301.0), interpolation="previous"))
+    d.add("wave", B.Sine(1.0, 5.0))
+    x = d.add("x", B.Integrator())
+    for name in ("jumps", "wave"):
+        d.add(f"{name}_late", B.TransportDelay(1.0))
+        d.connect(f"{name}.y", f"{name}_late.u")
+        d.outport(f"{name}_y", f"{name}_late.y")
+    d.connect("wave_late.y", x["u"])
+    d.outport("x", x["y"])
+    for version in VERSIONS:
+        path = export_fmu(d, tmp_path / f"long{version[0]}.fmu", version=version, solver="rk4", step=2e-4)
+        with Opened(path) as m:
+            for k in range(1, 26):
+                m.step(0.1)
+                late = max(0.0, k / 10 - 1.0)
+                assert m.get("jumps_y") == pytest.approx(round(100 * late), abs=1e-9)
+                assert m.get("wave_y") == pytest.approx(math.sin(5.0 * late), abs=1e-9)
+                assert m.get("x") == pytest.approx((1.0 - math.cos(5.0 * late)) / 5.0, abs=1e-9)

@@ -7,6 +7,7 @@ import ctypes
 import fmpy
 import numpy as np
 import pytest
+from fmpy.fmi1 import FMICallException
 
 import blocks as B
 from cosim import Diagram, export_fmu
@@ -173,3 +174,50 @@ def test_the_structure_says_exactly_what_depends_on_what(version, tmp_path):
     }  # fmt: skip
     path = export_fmu(chain(), tmp_path / "cs.fmu", version=version, kinds=["cs"])
     assert listed(path)[0]["y3"] == set()  # between ticks it is memory
+
+
+def test_entries_of_a_matrix_are_knowns_and_its_zeros_do_nothing(tmp_path):
+    """x1' = a x2, x2' = b x1 + u, y = x1 + sin(t): slopes by a, b and time; zeros are none."""
+    d = Diagram("entries")
+    p = d.add("p", B.StateSpace([[0.0, 1.0], [-2.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]], initial=[3.0, 5.0]))
+    d.connect(d.inport("u"), p["u"])
+    total = d.add("total", B.Sum("++"))
+    d.connect(p["y"], total["in1"])
+    d.connect(d.add("sine", B.Sine())["y"], total["in2"])
+    d.outport("y", total["y"])
+    with Opened(export_fmu(d, tmp_path / "entries.fmu", version="3.0")) as m:
+        forward, adjoint = m.unit.getDirectionalDerivative, m.unit.getAdjointDerivative
+        rates, matrix = m.refs("der(p.x)"), m.refs("p.A")
+        assert forward(rates, matrix, [9.0, 2.0, 7.0, 9.0], nSensitivity=2) == [2.0 * 5.0, 7.0 * 3.0]
+        assert adjoint(rates, matrix, [2.0, 7.0], nSensitivity=4) == [0.0, 2.0 * 5.0, 7.0 * 3.0, 0.0]
+        m.step(0.25)
+        assert forward(m.refs("y"), m.refs("time"), [2.0]) == pytest.approx([2.0 * np.cos(0.25)], rel=1e-12)
+        slope = m.unit.getOutputDerivatives(m.refs("y"), [1])
+        assert list(slope) == pytest.approx([m.get("p.x")[1] + np.cos(0.25)], rel=1e-12)
+        for call, unknown, known, told in (
+            (forward, "p.A", "u", "is no unknown of derivatives"), (forward, "y", "y", "is no known"),
+        ):  # fmt: skip
+            with pytest.raises(FMICallException, match="error"):
+                call(m.refs(unknown), m.refs(known), [1.0] * m.size(known), nSensitivity=m.size(unknown))
+            assert told in m.log[-1]
+        with pytest.raises(FMICallException, match="error"):
+            m.unit.getOutputDerivatives(m.refs("u"), [1])
+        assert "is no output" in m.log[-1]
+
+
+def test_adjoints_through_a_tick_at_the_start_are_differences(tmp_path):
+    """u = -K x by the tick at 0 s, of two inputs: du/dx = -K, du/dK = -x; what is set stays."""
+    d = Diagram("feedback")
+    c = d.add("controller", B.StateFeedback([[2.0, -7.0]], sample=0.1))
+    d.connect(d.inport("x", 2), c["x"])
+    d.outport("u", c["u"])
+    with Opened(export_fmu(d, tmp_path / "c.fmu", version="3.0"), initialise=False) as m:
+        m.unit.enterInitializationMode()
+        m.set("x", [3.0, 500.0])
+        knowns = m.refs("x", "controller.K")
+        found = m.unit.getAdjointDerivative(m.refs("u"), knowns, [4.0], nSensitivity=4)
+        assert found == pytest.approx([-8.0, 28.0, -12.0, -2000.0], rel=1e-7)
+        ask = m.unit.getDirectionalDerivative
+        assert ask(m.refs("u"), knowns, [1.0, 0.0, 0.0, 2.0]) == pytest.approx([-2.0 - 1000.0], rel=1e-7)
+        assert ask(m.refs("u"), knowns, [0.0] * 4) == [0.0]
+        assert m.get("x") == [3.0, 500.0] and m.get("u") == -6.0 + 3500.0

@@ -181,8 +181,10 @@ def test_discrete_states_are_evaluated_in_event_mode(unit_3):
         for value in (5.0, 7.0):
             m.set("u", [value, -value])
             m.unit.fmi3EvaluateDiscreteStates(m.unit.component)
+            m.set("p.A", [0.0, value, -3.0, 0.0])
             assert m.get("held") == [value, -value]
         assert m.unit.updateDiscreteStates()[-2:] == (True, 0.2)
+        assert m.get("u") == [7.0, -7.0] and m.get("p.A") == [0.0, 7.0, -3.0, 0.0]
 
 
 def test_version_3_has_no_clocks_configuration_nor_schedule(unit_3):
