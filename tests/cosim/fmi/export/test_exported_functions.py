@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 
 import fmpy
 import numpy as np
@@ -185,6 +186,40 @@ def test_discrete_states_are_evaluated_in_event_mode(unit_3):
             assert m.get("held") == [value, -value]
         assert m.unit.updateDiscreteStates()[-2:] == (True, 0.2)
         assert m.get("u") == [7.0, -7.0] and m.get("p.A") == [0.0, 7.0, -3.0, 0.0]
+
+
+@dataclass(frozen=True)
+class Turning(B.Block):
+    """On the circle of radius 1, a quarter of a turn in pi/2 s."""
+
+    def define(self, b):
+        x, y = b.continuous("x", 1.0), b.continuous("y", 0.0)
+        b.derivative(x, -y)
+        b.derivative(y, x)
+        b.invariant(x * x + y * y - 1.0, tolerance=1e-9)
+        b.output("x", x)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_states_off_an_invariant_ask_for_an_event_and_are_put_back(version, tmp_path):
+    """The nearest point of the circle is on the line to its centre; within the tolerance nothing happens."""
+    path = export_fmu(Turning(), tmp_path / "turning.fmu", version=version)
+    with Opened(path, "ModelExchange") as m:
+        update = m.unit.newDiscreteStates if m.is_2 else m.unit.updateDiscreteStates
+        update()
+        m.unit.enterContinuousTimeMode()
+        for t, radius in ((0.1, 1.0 + 1e-11), (0.2, 1.1), (0.3, 0.9), (0.4, 1.0)):
+            off, at = abs(radius - 1.0) > 1e-9, np.array([0.6, 0.8])
+            m.unit.setTime(t)
+            m.unit.setContinuousStates(doubles(*(radius * at)), 2)
+            assert m.unit.completedIntegratorStep() == (off, False), radius
+            m.unit.enterEventMode()
+            changed = update()[3]
+            assert bool(changed) is off
+            x = doubles(0.0, 0.0)
+            m.unit.getContinuousStates(x, 2)
+            np.testing.assert_allclose(x, at if off else radius * at, atol=1e-8 if off else 0.0)
+            m.unit.enterContinuousTimeMode()
 
 
 def test_version_3_has_no_clocks_configuration_nor_schedule(unit_3):
