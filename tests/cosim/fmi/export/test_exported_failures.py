@@ -244,3 +244,31 @@ def test_the_state_that_is_not_finite_is_named(tmp_path):
         with pytest.raises(FMICallException, match="discard"):
             m.step(2.0)
         assert m.log[-1] == "end: 'root.x' is not finite at t=1.001 s (last finite t=1 s)."
+
+
+@dataclass(frozen=True)
+class Flipping(Block):
+    """What makes the second crossing positive makes it negative: from 1 s on it never rests."""
+
+    def define(self, b):
+        t, side, x = b.input("t", size=1)[0], b.mode("side", 1.0), b.continuous("x", 0.0)
+        b.derivative(x, 1.0)
+        b.when(t - 9.0, {x: 0.0}, direction="rising", name="late")
+        b.when(side * (t - 1.0), {side: -1.0 * side}, direction="both", name="flip")
+        b.output("x", x)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_events_without_end_in_one_event_mode_are_told(version, tmp_path):
+    d = Diagram("flipping")
+    d.connect(d.add("clock", B.Clock())["y"], d.add("f", Flipping())["t"])
+    d.outport("x", "f.x")
+    with Opened(export_fmu(d, tmp_path / "flipping.fmu", version=version), "ModelExchange") as m:
+        update = m.unit.newDiscreteStates if m.is_2 else m.unit.updateDiscreteStates
+        update()
+        m.unit.enterContinuousTimeMode()
+        m.unit.setTime(1.5)
+        m.unit.enterEventMode()
+        with pytest.raises(FMICallException, match="error"):
+            update()
+        assert m.log[-1] == "flipping: events follow each other without end at t=1.5 s: 'f.flip'."
