@@ -172,7 +172,8 @@ class Assembler:
         q0 = np.concatenate([np.zeros(0), *[link.q0 for link in self.mechanism.links]])
         n = self.mechanism.dof
         entries = csr_array((self.closure.size, n), dtype=bool)
-        compliance, lent, ballast = np.zeros(self.closure.size), np.zeros(self.closure.size), np.zeros(n)
+        compliance, lent, natural = (np.zeros(self.closure.size) for _ in range(3))
+        ballast = np.zeros(n)
         links = self.mechanism.links
         part = np.repeat(np.arange(len(links)), [link.joint.nv for link in links])
         poses, far = [], 0.4 * travels(self.mechanism, [link.q0 for link in links], self._held_at())
@@ -185,13 +186,14 @@ class Assembler:
                 q = q0
                 _, _, J, H = self._system(q)
             poses.append(q)
-            natural = self._natural_sizes(q, self.flow)
-            shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / natural[:, None])
+            here = self._natural_sizes(q, self.flow)
+            natural = np.maximum(natural, here)  # where one pose is flat another is not
+            shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / here[:, None])
             entries = entries + (shares > NOTHING_LEFT)
             root = MassRoot(H)
             C = root.rows(J)
             compliance = np.maximum(compliance, _diagonal(C))
-            held, times = lent_inertia(C, natural, part)
+            held, times = lent_inertia(C, here, part)
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
         self.kept = kept = np.flatnonzero(pattern.any(axis=1))

@@ -26,9 +26,9 @@ class Watched(Block):
         conditions: list[ca.SX] = []  # on positions if there are any, then on velocities
         declare = b.invariant
 
-        def invariant(expression: Any, tolerance: float | None = None) -> None:
+        def invariant(expression: Any, tolerance: float | None = None, *what: Any, **named: Any) -> None:
             (quaternions if tolerance is None else conditions).append(ca.SX(expression))
-            declare(expression) if tolerance is None else declare(expression, tolerance)
+            declare(expression, *([] if tolerance is None else [tolerance]), *what, **named)
 
         b.invariant = invariant  # type: ignore[assignment, method-assign]
         self.plant.define(b)
