@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import pytest
 
-from cosim import run_deck
 from plant import Baumgarte, GammaQ, Plant, read_model
 from tests.helpers.bad_values import of_parameter, parameters
 from tests.helpers.cosim_calls import CASES
+
+LONG = ("run_deck", "simulate", "Plant.read")
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(c, marks=pytest.mark.slow) if c.call is run_deck else c for c in CASES],
+    [pytest.param(c, marks=pytest.mark.slow) if c.name in LONG else c for c in CASES],
     ids=lambda case: case.name,
 )
 def test_values_without_sense_are_refused_by_errors_of_ours(case, tmp_path, monkeypatch):

@@ -106,6 +106,7 @@ def test_the_integrals_of_the_cascade_let_go():
     assert found.fastest == pytest.approx(12.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_plane_of_the_pendulum_turns_with_the_ground():
     _, found = ran("foucault.py")
     assert found.place == pytest.approx(found.known, abs=1e-4)

@@ -34,7 +34,17 @@ BESIDE = "".join(
 )  # they run others
 
 
-@pytest.mark.parametrize("path", [p for p in SCRIPTS if f'ran("{named(p)}")' not in BESIDE], ids=named)
+LONG = ("fmu_pendulum/in_fmpy.py", "four_bar/stiffness.toml", "inverted_pendulum/robustness.toml")
+
+
+def marked(path):
+    """A file of the examples, as one that is slow where it is."""
+    return pytest.param(path, marks=pytest.mark.slow) if named(path) in LONG else path
+
+
+@pytest.mark.parametrize(
+    "path", [marked(p) for p in SCRIPTS if f'ran("{named(p)}")' not in BESIDE], ids=named
+)
 def test_a_script_returns_its_results_and_prints_a_known_answer(path):
     ran(named(path))
 
@@ -46,7 +56,7 @@ def test_a_fit_finds_the_numbers_its_data_came_from():
     assert (np.abs(fit.x - (0.8, 0.15)) < (0.0016, 0.0056)).all()
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=named)
+@pytest.mark.parametrize("path", [marked(path) for path in SCENARIOS], ids=named)
 def test_a_scenario_runs_and_passes_its_checks(path, tmp_path):
     scenario = load_scenario(path)
     result = scenario.run()
@@ -229,6 +239,7 @@ def readme_python() -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_code_in_the_readme_runs(tmp_path):
     (tmp_path / "examples").symlink_to(EXAMPLES)
     names: dict[str, object] = {}

@@ -13,6 +13,7 @@ from tests.helpers.example_runs import ran
 EXAMPLES = Path(__file__).parents[2] / "examples" / "inverted_pendulum"
 
 
+@pytest.mark.slow
 def test_robustness_of_the_pendulum(tmp_path):
     study = Study(EXAMPLES / "robustness.toml")
     assert len(study) == 4096

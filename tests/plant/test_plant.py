@@ -457,6 +457,7 @@ def test_info_tells_what_the_model_is_made_of(pendulum):
     assert [port.name for port in info["inputs"]] == ["control_force", "disturbance_force"]
 
 
+@pytest.mark.slow
 def test_import_is_light():
     """Neither the XML reader nor plotting or control packages come with the package."""
     code = (

@@ -84,6 +84,7 @@ def test_whole_libraries_are_taken(tmp_path, name):
     assert ends_early(tmp_path / "y.so")
 
 
+@pytest.mark.slow
 def test_a_library_that_lacks_its_functions(script, tmp_path):
     (tmp_path / "x.c").write_text("int x;\n")
     script(f'{TARGET}\n{LINKS}\nexec {GOOD} -shared -fPIC -o "$o" {tmp_path}/x.c')
@@ -140,6 +141,7 @@ def test_a_compiler_that_a_signal_ends(script):
     refused("(?s)failed on .*it was ended by SIGSEGV")
 
 
+@pytest.mark.slow
 def test_a_path_with_blanks_and_words_of_any_length(script, monkeypatch):
     path = script(f'exec {GOOD} "$@"', "with blanks/cc")
     with pytest.raises(compiler.CompilerError, match=r"\$CC names .*which is no program"):

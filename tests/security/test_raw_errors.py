@@ -65,7 +65,10 @@ FIELDS = ["sample", "offset", "amplitude"]
 VALUES = [DIGITS, "1e-320", '"1/0"', '"1e-99999999"', '"1e99999999"', f'"{"9" * 5000}"', "inf", "nan", "{}"]
 
 
-@pytest.mark.parametrize("case", TEXTS)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.slow) if c == "long dotted key" else c for c in TEXTS],  # of tomllib
+)
 def test_scenarios(tmp_path, case):
     (tmp_path / "s.toml").write_text(TEXTS[case])
     found = ours_or_fine(lambda: load_scenario(tmp_path / "s.toml").run())

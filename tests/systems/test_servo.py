@@ -87,7 +87,7 @@ def test_path_is_kept_at_every_step():
     assert largest_residual(Plant.from_model(arm()), 1.0) < 1e-10
 
 
-@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("coordinates", [pytest.param("joint", marks=pytest.mark.slow), "absolute"])
 @pytest.mark.parametrize("case", [0, 1])
 def test_published_model(checked, case, coordinates):
     expected = json.loads((DATA / "models" / "robot_2d.expected.json").read_text())

@@ -228,7 +228,7 @@ def test_counters_saturate_wrap_and_reset(engine, sample):
     assert r["it.y"][:, 0].tolist() == [10, 11, 12, 12, 11, 12]
 
 
-@ENGINES
+@pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.slow), "native"])
 def test_what_is_watched_stops_warns_or_is_recorded(engine):
     def run(block, source, until=4.0):
         return simulate(fed(block, {"u": source}, ""), until, log_at=[0.5, 1.5, 3.9], engine=engine)

@@ -167,6 +167,7 @@ def test_the_cache_is_bounded_and_can_be_cleared(monkeypatch, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.slow
 def test_the_whole_cache_is_looked_through_now_and_then(monkeypatch, tmp_path):
     """About once in LOOK bytes: a look takes as long as there are entries, and the folder stays bounded."""
     monkeypatch.setenv("PLANTLOOP_CACHE", str(tmp_path))

@@ -74,6 +74,7 @@ def d():
     return cells(LARGE)
 
 
+@pytest.mark.slow
 def test_code_does_not_grow_with_the_number_of_copies(d):
     operations, functions, _ = code(d)
     assert functions > 0, "nothing is shared"
@@ -89,6 +90,7 @@ def test_shared_code_gives_the_bits_of_the_reference_engine(d):
         assert same(one[name], two[name]), name
 
 
+@pytest.mark.slow
 def test_one_signal_needs_only_what_it_depends_on(d):
     """The pieces that make it: those it was chosen with give what all together give."""
     every = simulate(d, 0.03, engine="native", solver="rk4", step=1e-3, log_every=0.01)

@@ -155,6 +155,7 @@ def test_a_parameter_may_change_on_the_way(diagrams):
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_only_what_is_logged_is_computed(diagrams):
     d = diagrams["every block"]
     some = ["Gain1.y", "Integrator0.y"]

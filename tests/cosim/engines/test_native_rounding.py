@@ -13,6 +13,7 @@ from tests.helpers.runs import build
 ENGINES = ("native", "reference")
 
 
+@pytest.mark.slow
 def test_rounding_late_in_a_run_adds_no_steps_in_c():
     """Ten steps between ticks, also where ticks are known to 4e-12 s only (beyond 2^14 s)"""
     d = build("c.y>x.u c.y>h.u", c=Constant(1.0), x=Integrator(), h=Hold(sample=0.01))

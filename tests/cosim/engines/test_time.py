@@ -343,6 +343,7 @@ def test_a_restored_snapshot_goes_on_bit_for_bit(solver, T):
     assert fresh.snapshot().same(expected)
 
 
+@pytest.mark.slow
 def test_a_snapshot_goes_on_bit_for_bit_in_another_process():
     sim = Simulation(mixed(), **OPTIONS["dopri5"])
     sim.advance(0.37)

@@ -188,6 +188,7 @@ def test_copies_and_pickles_are_the_same_result(make):
         assert not other.time.flags.writeable
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_imported_on_first_use_only():
     code = """if True:
         import sys

@@ -146,6 +146,7 @@ def test_no_peak_beyond_a_limit():
         assert m["b.robustness"] >= 0
 
 
+@pytest.mark.slow
 def test_delays_and_constants_are_seen_on_the_grid():
     d = Diagram("late")
     d.add("s", Sine(frequency=1.0))

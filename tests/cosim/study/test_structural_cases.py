@@ -26,6 +26,7 @@ def sampled_loop():
     return d
 
 
+@pytest.mark.slow
 def test_cases_are_the_runs_made_by_hand(tmp_path):
     """A sample time, an instant and a gain; each case as `simulate` gives it, whatever ran before it."""
     d = sampled_loop()

@@ -74,6 +74,7 @@ def test_a_page_needs_nothing_else(done):
     assert page.count("<img") >= 6
 
 
+@pytest.mark.slow
 def test_units_stand_beside_parameters_and_signals(tmp_path):
     d = Diagram("d")
     d.add("one", Constant([1.0, 2.0]), units={"y": ["m", "rad"]})
@@ -187,6 +188,7 @@ def test_sensitivities_of_a_known_function(tmp_path):
         s.sensitivity("z")
 
 
+@pytest.mark.slow
 def test_pictures(done, tmp_path):
     assert len(done.plot("lag.y", "k.y").axes) == 2
     assert len(done.plot("k.k", "peak").axes) == 1

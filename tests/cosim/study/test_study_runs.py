@@ -97,6 +97,7 @@ def test_an_integral_is_exact():
     assert found["m"] == pytest.approx(1 + (1 - np.cos(2 * w)) / w, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_order_number_of_workers_and_pieces_change_nothing(loop, tmp_path):
     study = study_of(loop)
     whole = study.run(tmp_path / "a", executor="threads", workers=1)

@@ -72,6 +72,7 @@ def test_nests_that_were_wrong_once(nest, levels, engine):
     agrees(nest, U, {f"c{k}": values for k, values in enumerate(levels)}, engine)
 
 
+@pytest.mark.slow
 def test_a_condition_that_fell_meanwhile_leaves_what_was_last_active():
     """u = t; the outer part is active until 1 and from 2.1, at crossings within steps, the inner to 1.5."""
     inner, d = Diagram("inner"), Diagram("d")

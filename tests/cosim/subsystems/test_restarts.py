@@ -133,7 +133,7 @@ def test_an_initial_value_from_outside_adds_nothing_to_a_linear_model():
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.slow), "native"])
 def test_there_is_no_peak_before_a_part_is_active(engine):
     """Active from 1 s on; u = 3 - t, so that what is first is the largest."""
     d = Diagram("d")

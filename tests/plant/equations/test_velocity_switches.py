@@ -288,6 +288,7 @@ def test_a_belt_that_nobody_knows_the_acceleration_of_is_refused(between, why):
         run(d, 1.0)
 
 
+@pytest.mark.slow
 def test_stick_slip_under_stribeck_friction_repeats_itself():
     """Every cycle is like the first; the held speed went off by 1e-10 a cycle, and so did the period.
 

@@ -63,6 +63,7 @@ def test_a_plant_exported_and_imported_again_is_the_plant(tmp_path):
     assert np.allclose(found, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_four_bar_exported_and_imported_again(tmp_path):
     """A closed loop of bodies with an invariant, as model exchange and as co-simulation."""
     plant = Plant.read(MODELS / "four_bar" / "four_bar.xml")
