@@ -31,7 +31,8 @@ class FromData(Block):
 
     data : (times, values) with values (n,) or (n, k); a pandas Series or DataFrame, or an xarray DataArray,
         with the times as index or first dimension; the path of a .csv or .parquet file with the times in its
-        first column, in a scenario relative to the scenario. Times are in s and increase; structural
+        first column, or stored as index by pandas, in a scenario relative to the scenario. Times are in s and
+        increase; structural
     columns : names of columns, in order; None for all; structural
     interpolation : "linear", "previous" or "cubic"; structural
 
@@ -111,7 +112,21 @@ class FromData(Block):
             ) from None
         except Exception as error:  # whatever a damaged file makes pandas raise
             raise checks.fault(self, "data", f"is {path}: {error}", "a table") from None
-        return frame.set_index(frame.columns[0]) if len(frame.columns) > 1 else frame
+        return self._by_time(frame, path)
+
+    def _by_time(self, frame: Any, path: Path) -> Any:
+        """A table with its times as index: those that pandas has stored as its index, or the first column."""
+        numbered = hasattr(frame.index, "step")  # 0, 1, 2, ..., what a table has without an index of its own
+        if not numbered and (frame.index.name is not None or len(frame.columns) < 2):
+            return frame
+        if not numbered:
+            what = f"is {path}, whose rows have an index without a name"
+            cure = 'Name it where it is the time, frame.index.name = "t"; else frame.reset_index(drop=True).'
+            raise checks.fault(self, "data", what, "times in an index with a name or the first column", cure)
+        if len(frame.columns) < 2:
+            what = f"is {path}, which has one column"
+            raise checks.fault(self, "data", what, "times in the first column, values in others")
+        return frame.set_index(frame.columns[0])
 
     def _check(self, times: np.ndarray, values: np.ndarray) -> None:
         least = 4 if self.interpolation == "cubic" else 1

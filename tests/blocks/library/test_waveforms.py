@@ -115,6 +115,26 @@ def test_recorded_signals_from_frames_and_files(tmp_path):
     assert FromData(frame).data[1] == ((1.0, 0.0), (2.0, 5.0), (0.0, 1.0))
 
 
+def test_times_that_pandas_stored_as_index_are_the_times(tmp_path):
+    """The first column was taken for them, and a single one for values at 0, 1, 2 s."""
+    file, times, rows = tmp_path / "road.parquet", (0.0, 1.0, 2.5), ((1.0, 0.0), (2.0, 5.0), (3.0, 1.0))
+    frame = pd.DataFrame(rows, columns=["a", "b"], index=pd.Index(times, name="t"))
+    for stored in (frame, frame.reset_index()):
+        stored.to_parquet(file)
+        assert FromData(file).data == (times, rows)
+        assert FromData(file, "b").data == (times, tuple(row[1:] for row in rows))
+    frame.rename_axis(None)[["b"]].to_parquet(file)
+    assert FromData(file).data == (times, tuple(row[1:] for row in rows))
+    frame.rename_axis(None).to_parquet(file)  # may be what is left of row numbers
+    with pytest.raises(BlockError, match="index without a name.*frame.index.name"):
+        FromData(file)
+    frame.rename_axis(None).reset_index(drop=True).to_parquet(file)
+    assert FromData(file, "b").data == ((1.0, 2.0, 3.0), ((0.0,), (5.0,), (1.0,)))
+    (tmp_path / "one.csv").write_text("b\n0.5\n1.5\n")
+    with pytest.raises(BlockError, match="has one column, expected times in the first column"):
+        FromData(tmp_path / "one.csv")
+
+
 def test_noise_has_the_spectrum_it_says():
     n = 60_000
     for block, slope in ((BandLimitedWhiteNoise(0.3, sample=0.01), 0), (PinkNoise(2.0, sample=0.01), -1)):
