@@ -133,6 +133,20 @@ def counting() -> Diagram:
     return d
 
 
+def jumping() -> Diagram:
+    """A step of 2 at 0.2 s comes out of a delay at 0.5 s and out of another at 0.9 s, and is integrated."""
+    d = Diagram("jumping")
+    d.add("step", B.Step(0.2, 0.0, 2.0))
+    for name, source, delay in (("first", "step.y", 0.3), ("second", "first.y", 0.4)):
+        d.add(name, B.TransportDelay(delay))
+        d.connect(source, f"{name}.u")
+    x = d.add("x", B.Integrator())
+    d.connect("second.y", x["u"])
+    for name in ("first", "second", "x"):
+        d.outport(f"{name}_y", f"{name}.y")
+    return d
+
+
 def four_bar() -> Diagram:
     """A closed-loop mechanism read from XML."""
     d = Diagram("four_bar")

@@ -11,7 +11,7 @@ import pytest
 
 import blocks as B
 from cosim import FMU, Diagram, export_fmu, simulate
-from tests.helpers.exported import delayed
+from tests.helpers.exported import delayed, jumping
 from tests.helpers.opened_fmu import Opened
 
 VERSIONS = ["2.0", "3.0"]
@@ -21,20 +21,6 @@ def by_steps(t, delay=0.3):
     """x' = -x(t - delay), x = 1 before: a polynomial of degree k + 1 after k delays."""
     terms = range(int(np.max(t) / delay) + 3)
     return sum((-1) ** k * np.clip(t - (k - 1) * delay, 0.0, None) ** k / math.factorial(k) for k in terms)
-
-
-def jumping() -> Diagram:
-    """A step of 2 at 0.2 s comes out of a delay at 0.5 s and out of another at 0.9 s, and is integrated."""
-    d = Diagram("jumping")
-    d.add("step", B.Step(0.2, 0.0, 2.0))
-    for name, source, delay in (("first", "step.y", 0.3), ("second", "first.y", 0.4)):
-        d.add(name, B.TransportDelay(delay))
-        d.connect(source, f"{name}.u")
-    x = d.add("x", B.Integrator())
-    d.connect("second.y", x["u"])
-    for name in ("first", "second", "x"):
-        d.outport(f"{name}_y", f"{name}.y")
-    return d
 
 
 @pytest.mark.parametrize("version", VERSIONS)
