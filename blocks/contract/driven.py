@@ -22,6 +22,7 @@ from blocks.contract.units import UnitText
 class UnitPort:
     """A port of a unit; what is not `continuous`, such as an integer, is held and never extrapolated.
 
+    single : its numbers are of single precision inside, the unit rounds what it is given
     visited : an input that the unit is given in visits at its ticks, not over steps; an output that follows
         such inputs at once
     """
@@ -31,6 +32,7 @@ class UnitPort:
     continuous: bool = True
     unit: UnitText = ""
     visited: bool = False
+    single: bool = False
 
 
 @dataclass(frozen=True)

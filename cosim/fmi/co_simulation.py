@@ -492,4 +492,4 @@ def driven_co_simulation(
 
 
 def _unit_port(setup: Setup, v: Variable, visited: bool) -> UnitPort:
-    return UnitPort(v.name, v.size, v.continuous, setup.unit_of(v), visited)
+    return UnitPort(v.name, v.size, v.continuous, setup.unit_of(v), visited, v.type == "Float32")

@@ -343,6 +343,17 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
             *_parameters(T=1.0),
         )
     ),
+    "single": lambda: Unit(
+        (
+            Var("u", "Float32", "input", start=0.0),
+            *_states(x=0.0),
+            Var("y", causality="output", depends=("x",)),
+            *_parameters(T=1.0),
+        ),
+        versions=("3.0",),
+        directional=False,
+        source="lag",
+    ),
     "vanderpol": _vanderpol,
     "ball": _ball,
     "falling": _falling,

@@ -181,7 +181,7 @@ class CompiledMaster:
             m.wired = self._wired
         m.only_counts = m.idle and _only_counts(coupled)
         self._held = _places(coupled.system.h) if m.only_counts else {}
-        m.iterate = {False: 0, True: 1, "newton": 2}[coupling.iterate]
+        m.iterate, m.single = {False: 0, True: 1, "newton": 2}[coupling.iterate], coupled.single
         if control is not None:
             m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
             self._adds_up = np.append(control.adds_up, False).astype(np.int32)

@@ -77,6 +77,8 @@ class CoupledSystem:
         self.units = [self._places(unit, slice(*ends[k : k + 2])) for k, unit in enumerate(system.units)]
         self.names = [name for u in self.units for name in u.input_names()]
         self.order, self.cut = self._ordered()
+        ports = [p for u in self.units for p in (*u.block.inputs, *u.block.outputs)]
+        self.single = any(p.single for p in ports)  # do units round to single precision?
 
     def _places(self, unit: CoupledUnit, inputs: slice) -> UnitPlaces:
         held, path = self.system.held, unit.path

@@ -15,6 +15,8 @@ from blocks.errors import SimulationError
 ROUNDS = 100
 AGREED = 1e-10  # relative to the outputs, and
 AGREED_ABSOLUTE = 1e-12  # absolute: assumed and delivered agree
+AGREED_SINGLE = 2.0**-21  # relative; of units whose rounding may take turns between two numbers, after
+PATIENT = 20  # rounds
 SINGULAR = 1e-14  # relative; a pivot up to this is none
 
 
@@ -24,6 +26,7 @@ class FixedPoint:
 
     delivered : F; scale : (n,) their sizes; t1 : the end [s]; names : (n,)
     ended : does a unit end the run there? Then nothing more is looked for
+    single : do units round to single precision?
     """
 
     delivered: Callable[[np.ndarray], np.ndarray]
@@ -31,9 +34,11 @@ class FixedPoint:
     t1: float
     names: Sequence[str]
     ended: Callable[[], bool]
+    single: bool = False
 
-    def _agree(self, y: np.ndarray, found: np.ndarray) -> bool:
-        allowed = AGREED * np.maximum(self.scale, np.abs(found)) + AGREED_ABSOLUTE
+    def _agree(self, y: np.ndarray, found: np.ndarray, rounds: int) -> bool:
+        agreed = AGREED_SINGLE if self.single and rounds >= PATIENT else AGREED
+        allowed = agreed * np.maximum(self.scale, np.abs(found)) + AGREED_ABSOLUTE
         return bool(np.all(np.abs(found - y) <= allowed)) or self.ended()
 
     def _check(self, found: np.ndarray) -> None:
@@ -57,8 +62,8 @@ class FixedPoint:
         """
         found = self.delivered(y)
         inverse: np.ndarray | None = None
-        for _ in range(ROUNDS):
-            if self._agree(y, found):
+        for rounds in range(ROUNDS):
+            if self._agree(y, found, rounds):
                 return
             self._check(found)
             if newton:

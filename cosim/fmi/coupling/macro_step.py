@@ -245,7 +245,7 @@ class IteratedStep:
         point = FixedPoint(
             self.delivered, self._scale, self.t1,
             [name for unit in self.units for name in unit.output_names()],
-            lambda: any(run.standing.ended for run in self.runs),
+            lambda: any(run.standing.ended for run in self.runs), self.macro.coupled.single,
         )  # fmt: skip
         point.solve(self.guess(), newton)
         ended = [run.standing.time for run in self.runs if run.standing.ended]

@@ -12,14 +12,18 @@ typedef int (*pl_step_2)(void *c, double t, double h, int no_way_back);
 typedef int (*pl_step_3)(void *c, double t, double h, _Bool no_way_back, _Bool *event, _Bool *terminate, _Bool *early,
                       double *last);
 
+/* Its status, of which a warning is none; or 1 if it has more to say. */
 PL_INLINE int pl_call_step(pl_fmu_unit *u)
 {
     const double t = u->time + u->clock, h = u->end + u->clock - t;
 
-    if (u->version == 2) return ((pl_step_2)u->do_step)(u->component, t, h, 0);
+    if (u->version == 2) {
+        const int status = ((pl_step_2)u->do_step)(u->component, t, h, 0);
+        return status == 1 ? 0 : status;
+    }
     *u->last = t + h;
     const int status = ((pl_step_3)u->do_step)(u->component, t, h, 0, u->event, u->terminate, u->early, u->last);
-    if (status) return status;
+    if (status > 1) return status;
     return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
 }
 

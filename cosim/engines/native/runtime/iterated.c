@@ -10,9 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 100, LEVEL = 1, NEWTON = 2, DISCARD = 2 };
+enum { ROUNDS = 100, PATIENT = 20, LEVEL = 1, NEWTON = 2, DISCARD = 2 };
 
 static const double AGREED = 1e-10, AGREED_ABSOLUTE = 1e-12; /* relative to the outputs, and absolute */
+static const double AGREED_SINGLE = 0x1p-21;                 /* relative, after PATIENT rounds */
 static const double PERTURBED = 1e-6, SINGULAR = 1e-14, FLAT = 1e-30;
 
 /* Vectors (n,) of an iterated step, and for Newton's method matrices (n, n). */
@@ -158,11 +159,13 @@ static void guess(pl_coupling *m, double *y)
     }
 }
 
-static int agree(const numbers *v)
+static int agree(const pl_coupling *m, const numbers *v, int round)
 {
+    const double agreed = round >= PATIENT && m->single ? AGREED_SINGLE : AGREED;
+
     for (int i = 0; i < v->n; i++) {
         const double size = fabs(v->found[i]);
-        const double allowed = AGREED * (v->scale[i] > size ? v->scale[i] : size) + AGREED_ABSOLUTE;
+        const double allowed = agreed * (v->scale[i] > size ? v->scale[i] : size) + AGREED_ABSOLUTE;
         if (!(fabs(v->found[i] - v->y[i]) <= allowed)) return 0;
     }
     return 1;
@@ -260,7 +263,7 @@ static int solve(pl_coupling *m, const numbers *v)
     guess(m, v->y);
     reason = deliver(m, v->y, v->found);
     for (int round = 0; !reason && round < ROUNDS; round++) {
-        if (agree(v)) return PL_DONE;
+        if (agree(m, v, round)) return PL_DONE;
         if (newton) {
             if (round == 0 && (reason = differences(m, v)) != 0) return reason;
             for (int i = 0; i < n; i++) v->before[i] = v->y[i], v->residual[i] = v->found[i] - v->y[i];

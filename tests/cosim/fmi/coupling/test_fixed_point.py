@@ -4,6 +4,8 @@ Source of the rule: Broyden, A class of methods for solving nonlinear simultaneo
 (1965): the updated inverse takes the change to the step, and leaves alone what the step does not reach.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,3 +112,22 @@ def test_an_update_fits_the_step_and_nothing_else():
     assert updated @ unreached == pytest.approx(inverse @ unreached)
     assert _broyden(inverse, np.zeros(3), change).tolist() == inverse.tolist()
     assert _times(inverse, step) == pytest.approx(inverse @ step)
+
+
+@pytest.mark.parametrize("newton", [False, True])
+def test_what_units_round_to_single_precision_settles_within_it(newton):
+    """Its rounding takes turns between two numbers; what does not round is found as closely as ever."""
+    turns = {False: 2.0, True: -2.0}
+
+    def rounded(y):
+        turns[newton] *= -1.0
+        return 0.5 * y + B + turns[newton] * 2.0**-25
+
+    with pytest.raises(SimulationError, match="does not settle in 100 rounds"):
+        point(rounded)[0].solve(np.zeros(3), newton)
+    problem, asked = point(rounded)
+    replace(problem, single=True).solve(np.zeros(3), newton)
+    assert asked[-1] == pytest.approx(2.0 * B, rel=1e-6) and len(asked) < 30
+    problem, asked = point(lambda y: 0.1 * y + B)
+    replace(problem, single=True).solve(np.zeros(3), newton)
+    assert asked[-1] == pytest.approx(B / 0.9, rel=1e-9)

@@ -176,7 +176,8 @@ def test_a_unit_none_of_whose_inputs_takes_slopes_is_stepped(runtime):
 def test_what_a_unit_says_of_its_step_is_left_to_the_host(runtime, version):
     held, bent = (0.0, 3.0)
     for bend in (held, bent):
-        for status, reason in ((OK, runtime.c.PL_DONE), (WARNING, runtime.c.PL_UNIT_STEPPED)):
+        discarded = (DISCARD, runtime.c.PL_UNIT_STEPPED)
+        for status, reason in ((OK, runtime.c.PL_DONE), (WARNING, runtime.c.PL_DONE), discarded):
             unit = Unit(runtime, version, status, slopes=1)
             unit.u.bend[0] = bend
             assert runtime.c.pl_step_unit(unit.u, 2.0, 0) == reason
