@@ -60,7 +60,7 @@ def values_beside(closure: Closure, rows: Sequence[int], size: float) -> ca.SX:
     """
     rng = np.random.default_rng(20240503)
     ways = [Disturbed(share, size, rng) for share in NEAR for _ in range(TIMES)]
-    return ca.vertcat(ca.SX(0, 1), *[ca.SX(closure.beside(k, way)) for k in rows for way in ways])
+    return ca.vertcat(ca.SX(0, 1), *[ca.SX(value) for value in closure.beside(rows, ways)])
 
 
 def refuse_touching(closure: Closure, rows: Sequence[int], beside: np.ndarray) -> None:

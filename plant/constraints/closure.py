@@ -158,10 +158,11 @@ class Closure:
         found.J = _only(self.J[kept, :], closing.pattern)
         return found
 
-    def beside(self, k: int, moved: Callable[[MarkerState], MarkerState]) -> Matrix:
-        """(1, 1) value of a condition if its markers moved as given, regardless of the other constraints."""
-        (found,) = self._local.closed([self.conditions[k].value], moved)
-        return found
+    def beside(
+        self, rows: Sequence[int], ways: Sequence[Callable[[MarkerState], MarkerState]]
+    ) -> list[Matrix]:
+        """(1, 1) values of conditions if their markers moved in each way, regardless of other constraints."""
+        return self._local.beside([self.conditions[k].value for k in rows], ways)
 
     # --- with the mass matrix -------------------------------------------------------------------------
     def mass_matrix(self) -> Matrix:

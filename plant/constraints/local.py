@@ -185,26 +185,38 @@ class Local:
         (found,) = self.closed(list(expressions))
         return found
 
-    def closed(
-        self, expressions: list[Matrix], moved: Callable[[MarkerState], MarkerState] = lambda state: state
+    def closed(self, expressions: list[Matrix]) -> list[Matrix]:
+        """Expressions with the actual markers substituted."""
+        return self._with(expressions, [self._state(id) for id in self._markers]) if expressions else []
+
+    def beside(
+        self, expressions: list[Matrix], ways: Sequence[Callable[[MarkerState], MarkerState]]
     ) -> list[Matrix]:
-        """Expressions with the actual markers substituted, or with markers that have moved from there."""
-        if not expressions:
-            return []
+        """Each expression as often as there are ways in which markers have moved from where they are."""
+        actual = [self._state(id) for id in self._markers]
+        return [self._with([e], [way(s) for s in actual])[0] for e in expressions for way in ways]
+
+    def _with(self, expressions: list[Matrix], states: list[MarkerState]) -> list[Matrix]:
+        """Expressions with these states in place of the markers used so far."""
         symbols: list[ca.SX] = []
         values: list[ca.SX] = []
-        for m in self._markers.values():
-            s = moved(self._state(m.id))
+        for m, s in zip(self._markers.values(), states, strict=True):
             assert s.a is not None and s.al is not None
             pairs = ((m.r, s.r), (m.A, s.A), (m.v, s.v), (m.w, s.w), (m.a, s.a), (m.al, s.al))
             symbols += [symbol for symbol, _ in pairs]
-            values += [ca.densify(ca.SX(value)) for _, value in pairs]
+            values += [_dense(value) for _, value in pairs]
         for symbol, value in self._branches:
             symbols.append(symbol)
-            values.append(ca.densify(ca.SX(value)))
+            values.append(_dense(value))
         if not symbols:
             return [ca.SX(e) for e in expressions]
         return [ca.sparsify(e) for e in ca.substitute([ca.SX(e) for e in expressions], symbols, values)]
+
+
+def _dense(value: Matrix) -> ca.SX:
+    """The same as dense symbols; copied only where it is not."""
+    symbols = value if isinstance(value, ca.SX) else ca.SX(value)
+    return symbols if symbols.is_dense() else ca.densify(symbols)
 
 
 def at_rest(kinematics: Kinematics) -> Callable[[int], MarkerState]:
