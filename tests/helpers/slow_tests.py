@@ -1,7 +1,8 @@
 """Slow tests are left out where all tests are asked for, unless --slow asks for them too.
 
-Marked slow is what takes about a second or more: browsers, long runs, many child processes, other programs,
-large models. CI runs them all. Who names files, tests or words (`-k`, `-m`) gets what is named, slow or not.
+Marked slow is what takes half a second or more of an idle processor: browsers, long runs, many child
+processes, other programs, large models. CI runs them all. Who names files, tests or words (`-k`, `-m`) gets
+what is named, slow or not.
 """
 
 from __future__ import annotations
