@@ -19,6 +19,7 @@ import numpy as np
 
 from blocks.contract.declared import BlockEvent, Declared, Input, Term
 from blocks.contract.event_memories import Branch, ModeMemory
+from blocks.contract.instance import MakeAnew
 from blocks.contract.memories import (
     AcceptedMemory,
     Afterwards,
@@ -429,8 +430,11 @@ class _Gate:
         ticks = m.ticks if not self.obeyed.once or self.obeyed.ticks is None else self.obeyed.ticks
         value = ca.if_else(self.on, 1.0, 0.0)
         yield Conditional(f"(asked {m.name})", asked, np.zeros(1), expression=value, ticks=ticks)
-        given = ca.if_else(asked > 0.5, seen(m.block.argument), 0.0)
-        block = replace(m.block, argument=ca.densify(given))
+        argument, make = seen(m.block.argument), m.block.make
+        if self.obeyed.restarts and make is not None:
+            argument, make = ca.vertcat(argument, self._restarts), MakeAnew(make)
+        given = ca.if_else(asked > 0.5, argument, 0.0)
+        block = replace(m.block, argument=ca.densify(given), make=make)
         yield replace(m, block=block, ticks=ticks, asked=f"(asked {m.name})")
 
     def _again(self, m: Memory, seen: Any) -> Memory:
