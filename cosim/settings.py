@@ -22,6 +22,7 @@ from blocks.arguments import is_number, is_whole
 from blocks.errors import PlantloopError, near_miss, shown
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.fmi.coupling.coupling import Coupling
+from cosim.names import mapped
 
 ENGINES = ("auto", "reference", "native")
 FIXED_ONLY, ADAPTIVE_ONLY = ("step",), ("rtol", "atol", "max_step")
@@ -173,7 +174,7 @@ class RunSettings:
             if value is not f.default:
                 object.__setattr__(self, f.name, f.metadata["rule"].checked(f.name, value))
         changed = {n: "RunSettings" for n, f in SETTINGS.items() if getattr(self, n) != f.default}
-        object.__setattr__(self, "origins", MappingProxyType(changed | dict(self.origins)))
+        object.__setattr__(self, "origins", MappingProxyType(changed | mapped(self.origins, "origins")))
         if (wrong := misplaced(self.solver, self.origins)) is not None:
             kind, right = ("adaptive", ADAPTIVE_ONLY) if self.adaptive else ("fixed-step", FIXED_ONLY)
             raise PlantloopError(

@@ -162,7 +162,8 @@ def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list
     if is_whole(runs) and runs >= 1:
         check_memory(500.0 * min(int(runs), 2**999), f"runs={shown(runs)}", "Do fewer runs at once.")
         return [{} for _ in range(int(runs))]
-    if not isinstance(runs, Iterable) or isinstance(runs, (str, bytes)):
+    no_list = isinstance(runs, (str, bytes)) or getattr(runs, "shape", None) == ()
+    if no_list or not isinstance(runs, Iterable):
         raise PlantloopError(
             f"runs is {shown(runs)}, expected a list of dicts, one dict of arrays, or how many.",
             value=runs,

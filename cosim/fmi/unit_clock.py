@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from blocks.errors import BlockError
@@ -24,14 +25,16 @@ class UnitClock:
     def run_time(self, shown: float) -> float:
         """The time of the run [s] at which the clock shows `shown` [s], but for rounding.
 
-        Digits that the subtraction cannot know are left out, so that 123.5 s is 0.1 s behind 123.4 s.
+        Digits that the subtraction cannot know are left out, so that 123.5 s is 0.1 s behind 123.4 s. What is
+        no time, as an FMU may say it, is not finite here either.
         """
-        if not self.start:
-            return shown
+        since = shown - self.start
+        if not self.start or not math.isfinite(since):
+            return since
         largest, scale = max(abs(shown), abs(self.start)), 1.0
         while 10.0 * scale * largest <= KNOWN:
             scale *= 10.0
-        return round((shown - self.start) * scale) / scale
+        return round(since * scale) / scale
 
     def near(self, t: float) -> float:
         """By how much two instants near time t of the FMU may differ and still be one [s]."""

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError
-from cosim.result.record import FloatArray, TickSeries
+from blocks.arguments import is_number
+from blocks.errors import PlantloopError, shown
+from cosim.names import mapped
+from cosim.result.record import Event, EventList, FloatArray, SettingValue, TickSeries
 from cosim.signal_tree import Leaf, SignalTree
 
 
@@ -38,8 +40,11 @@ def plain(value: object) -> Any:
             return str(value)
 
 
-def _read_only(values: object) -> FloatArray:
-    view = np.asarray(values, dtype=np.float64).view()
+def _read_only(values: object, what: str) -> FloatArray:
+    try:
+        view = np.asarray(values, dtype=np.float64).view()
+    except (TypeError, ValueError, OverflowError):
+        raise PlantloopError(f"{what} are {shown(values)}, expected numbers.", value=values) from None
     view.flags.writeable = False
     return view
 
@@ -51,7 +56,7 @@ def checked_instants(values: object, owner: str) -> FloatArray:
     ------
     PlantloopError    not one row, or decreasing somewhere
     """
-    time = _read_only(values)
+    time = _read_only(values, f"times of {owner}")
     if time.ndim != 1 or bool(np.any(np.diff(time) < 0)):
         raise PlantloopError(f"times of {owner} must be one row of numbers that never decrease, got {time}.")
     return time
@@ -64,7 +69,7 @@ def checked_rows(values: object, n: int, owner: str) -> FloatArray:
     ------
     PlantloopError    of another shape
     """
-    given = _read_only(values)
+    given = _read_only(values, f"values of '{owner}'")
     array = given[:, np.newaxis] if given.ndim == 1 else given
     if array.ndim != 2 or array.shape[0] != n:
         raise PlantloopError(
@@ -75,10 +80,57 @@ def checked_rows(values: object, n: int, owner: str) -> FloatArray:
     return array
 
 
-def checked_ticks(signal: str, time: object, values: object) -> TickSeries:
+def checked_ticks(signal: str, series: Any) -> TickSeries:
     """Times (m,) [s] and values (m, k) of the ticks of a signal, read-only; errors as of its parts."""
+    time, values = _parts(series, 2, f"ticks of '{signal}'", "times and values")
     instants = checked_instants(time, f"the ticks of '{signal}'")
     return TickSeries(instants, checked_rows(values, len(instants), signal))
+
+
+def checked_events(values: Any) -> EventList:
+    """Events of a run, their values as plain data.
+
+    Raises
+    ------
+    PlantloopError    no list of times, names, and values before and after
+    """
+    if not isinstance(values, (tuple, list)):
+        raise PlantloopError(f"events is {shown(values)}, expected a list of events.", value=values)
+    found = []
+    for event in values:
+        time, name, before, after = _parts(event, 4, "an event", "time, name, and values before and after")
+        if not is_number(time):
+            raise PlantloopError(
+                f"the time of event '{name}' is {shown(time)}, expected seconds.", value=time
+            )
+        found.append(Event(float(time), str(name), plain(before), plain(after)))
+    return EventList(found)
+
+
+def checked_settings(values: Any) -> dict[str, SettingValue]:
+    """Settings of a run with their origins, as plain data.
+
+    Raises
+    ------
+    PlantloopError    no mapping to pairs of a value and its origin
+    """
+    pairs = {
+        name: _parts(pair, 2, f"setting '{name}'", "a value and its origin")
+        for name, pair in mapped(values, "settings").items()
+    }
+    return {name: SettingValue(plain(value), str(origin)) for name, (value, origin) in pairs.items()}
+
+
+def _parts(values: Any, count: int, what: str, expected: str) -> tuple[Any, ...]:
+    """The parts of a tuple or list of `count`.
+
+    Raises
+    ------
+    PlantloopError    something else
+    """
+    if not isinstance(values, (tuple, list)) or len(values) != count:
+        raise PlantloopError(f"{what}: got {shown(values)}, expected {expected}.", value=values)
+    return tuple(values)
 
 
 def fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:
@@ -86,8 +138,10 @@ def fitting(tree: SignalTree, width: Mapping[str, int]) -> SignalTree:
 
     Raises
     ------
-    PlantloopError    it says another width of one
+    PlantloopError    no tree, or it says another width of one
     """
+    if not isinstance(tree, SignalTree):
+        raise PlantloopError(f"tree is {shown(tree)}, expected a SignalTree.", value=tree)
     for signal, k in width.items():
         if signal in tree and tree[signal].size != k:
             raise PlantloopError(

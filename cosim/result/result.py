@@ -20,10 +20,18 @@ import numpy as np
 from blocks.arguments import flag, is_number
 from blocks.errors import PlantloopError, near_miss, shown
 from blocks.figure_file import save_figure
-from cosim.names import listed, that_fit
-from cosim.result.checked_values import checked_instants, checked_rows, checked_ticks, fitting, plain
+from cosim.names import listed, mapped, that_fit
+from cosim.result.checked_values import (
+    checked_events,
+    checked_instants,
+    checked_rows,
+    checked_settings,
+    checked_ticks,
+    fitting,
+    plain,
+)
 from cosim.result.drawing import KeptDrawing
-from cosim.result.record import Event, EventList, FloatArray, SettingValue, TickSeries
+from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
 from cosim.result.spectrum import amplitudes
 from cosim.signal_tree import SignalTree
 
@@ -87,8 +95,8 @@ class Result:
 
     def __post_init__(self) -> None:
         time = checked_instants(self.time, f"result '{self.name}'")
-        signals = {s: checked_rows(v, len(time), s) for s, v in self.signals.items()}
-        ticks = {s: checked_ticks(s, *t) for s, t in self.ticks_of.items()}
+        signals = {s: checked_rows(v, len(time), s) for s, v in mapped(self.signals, "signals").items()}
+        ticks = {s: checked_ticks(s, t) for s, t in mapped(self.ticks_of, "ticks_of").items()}
         width = {s: v.shape[1] for s, v in signals.items()}
         width |= {s: t.values.shape[1] for s, t in ticks.items() if s not in width}
         frozen: dict[str, Any] = {
@@ -96,14 +104,10 @@ class Result:
             "signals": signals,
             "ticks_of": ticks,
             "tree": fitting(self.tree, width),
-            "events": EventList(
-                Event(float(t), str(name), plain(b), plain(a)) for t, name, b, a in self.events
-            ),
-            "settings": {
-                str(k): SettingValue(plain(v), str(origin)) for k, (v, origin) in self.settings.items()
-            },
+            "events": checked_events(self.events),
+            "settings": checked_settings(self.settings),
             "statistics": plain(self.statistics),
-            "complete": bool(self.complete),
+            "complete": flag(self.complete, "complete"),
         }
         for key, value in frozen.items():
             object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)

@@ -16,9 +16,12 @@ from blocks.arguments import is_whole
 from blocks.errors import PlantloopError, near_miss
 from blocks.table_file import SUFFIXES, read_table
 from cosim.run.memory import check_memory
+from cosim.study.measures import ROBUSTNESS
 from cosim.study.sample_draws import drawn
 from cosim.study.study_schema import Axis, SamplingTable, StudyTables
 
+RESERVED = ("case", "variant", "seed", "status", "message", "warnings", "wall_time", "end_time")
+"""Columns of every table of cases."""
 SEED = "seed"  # the column with the seeds in a file of cases
 
 
@@ -84,11 +87,13 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
 
     Raises
     ------
-    PlantloopError     a file of cases that cannot be read, or has other than numbers in it
+    PlantloopError     a file of cases that cannot be read, or has other than numbers in it; names of two
+                       columns of the table of cases that are the same
     """
     grid, steps = _grid(tables.sweep)
     sampling = tables.sampling
     samples, own_seeds = _samples(sampling, folder) if sampling is not None else ({}, None)
+    _check_names(tables, grid, samples)
     runs = len(next(iter(samples.values()))) if samples else (len(own_seeds) if own_seeds is not None else 1)
     columns = {n: np.tile(np.repeat(v, runs, axis=0), (variants, 1)) for n, v in grid.items()}
     columns |= {n: np.tile(v, (variants * steps, 1)) for n, v in samples.items()}
@@ -99,6 +104,22 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
     if own_seeds is not None:
         seeds = np.tile(own_seeds, variants * steps)
     return Cases(columns, np.repeat(np.arange(variants), steps * runs), seeds)
+
+
+def _check_names(tables: StudyTables, grid: Mapping[str, Any], samples: Mapping[str, Any]) -> None:
+    """Refuse names of numbers that vary where another column of the table has them."""
+    results = {*tables.metrics, *(r.name for r in tables.requirements)}
+    results |= {f"{r.name}{ROBUSTNESS}" for r in tables.requirements}
+    for name in (*grid, *samples):
+        if name in grid and name in samples:
+            what, cure = "is swept and in the samples", "Take it out of one of them."
+        elif name in RESERVED:
+            what, cure = "is the name of a column of every table of cases", "Call the parameter otherwise."
+        elif name in results:
+            what, cure = "is the name of a metric or a requirement too", "Rename that one."
+        else:
+            continue
+        raise PlantloopError(f"'{name}' varies, and it {what}.", path=name, value=name, hint=cure)
 
 
 def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:

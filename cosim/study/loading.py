@@ -18,6 +18,7 @@ from cosim.scenario.keys import FilePlace, record
 from cosim.scenario.loader import scenario_from
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
+from cosim.study.cases import RESERVED
 from cosim.study.formulas import Reduced, Temporal, below
 from cosim.study.measures import ROBUSTNESS
 from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, MOST_CORRELATED, SHARES, correlation_matrix
@@ -316,11 +317,10 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
     for k, name in enumerate(lists["requirements"]):
         if name in varied:
             place.at("requirements", k, "name").add_problem("is the name of what varies too; rename it.")
+        if name in margins:
+            place.at("requirements", k, "name").add_problem("is the column of another's margin; rename it.")
         if name in RESERVED:
             place.at("requirements", k, "name").add_problem("is a column of every table of cases; rename it.")
-
-
-RESERVED = ("case", "variant", "seed", "status", "message", "wall_time", "end_time")
 
 
 def variant_scenario(scenario: Scenario, k: int, change: Mapping[str, Any], trust: bool) -> Scenario:

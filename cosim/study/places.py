@@ -54,6 +54,11 @@ def target(system: System, name: str) -> Target:
         places = state.index if part is None else state.index[part : part + 1]
         vector = "x" if full in system.states else "h"
         return Target(name, vector, places, np.arange(len(places)), len(places), "initial value")
+    field = system.names("field").find(name)
+    if field is not None and (initial := system.fields[field[0]]):
+        raise PlantloopError(
+            f"'{name}' in '{system.name}' is an initial value, and called '{initial}' here.", path=name
+        )
     for kind in ("unsettable", "field"):
         if (unsettable := system.names(kind).find(name)) is not None:
             raise structural_error(system, unsettable[0])

@@ -22,7 +22,7 @@ from blocks import (
     StateChart,
     Transition,
 )
-from cosim import Diagram, export_ssp
+from cosim import Diagram, Result, RunSettings, export_ssp, import_ssp
 from plant import Plant
 from plant.pictures import animate, curves, draw, motion_of
 from tests.helpers.cosim_calls import PENDULUM, loop, quiet, running
@@ -64,6 +64,28 @@ def of_a_diagram() -> list[tuple[Any, tuple[Any, ...]]]:
         (lambda v: running().result(message=v), NOT_A_TEXT),
         (lambda v: export_ssp(quiet(), "e.ssp", version=v), ("3.0", 1, [], np.zeros(2))),
         (lambda v: Gain(1.0).with_value(v, 2.0), NOT_A_TEXT),
+    ]
+
+
+def of_a_result() -> list[tuple[Any, tuple[Any, ...]]]:
+    def made(**fields):
+        return Result(**({"name": "r", "time": [0.0, 1.0], "signals": {"a": [1.0, 2.0]}} | fields))
+
+    no_mapping = (float("nan"), 1, "x", b"x", [1], object(), loop(), np.array("x"), np.array([]))
+    return [
+        (lambda v: made(time=v), (*NOT_A_TEXT, "x", [0.0, "x"], {}, object(), 10**400, [1j])),
+        (lambda v: made(signals=v), no_mapping),
+        (lambda v: made(signals={"a": v}), (None, "x", {}, [1.0, "x"], object(), [[1.0], [1.0, 2.0]])),
+        (lambda v: made(ticks_of=v), no_mapping),
+        (lambda v: made(ticks_of={"a": v}), (None, 1.0, "ab", [1.0], ([0.0], "x"), ([0.0], [1.0], [2.0]))),
+        (lambda v: made(tree=v), (None, {"a": 1.0}, *no_mapping)),
+        (lambda v: made(events=v), (None, {"a": 1}, {1.0}, *no_mapping)),
+        (lambda v: made(events=[v]), (None, 1.0, "abcd", ("x", "e", 0.0, 1.0), (0.0, "e"))),
+        (lambda v: made(settings=v), no_mapping),
+        (lambda v: made(settings={"a": v}), (None, 1.0, "ab", (1.0,), {"value": 1, "origin": "x"})),
+        (lambda v: made(complete=v), NOT_A_FLAG),
+        (lambda v: RunSettings(origins=v), no_mapping),
+        (lambda v: import_ssp("none.ssp", folder=v), (3, True, [], b"x", "")),
     ]
 
 
@@ -149,7 +171,7 @@ def of_equations() -> list[tuple[Any, tuple[Any, ...]]]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("calls", [of_a_plant, of_a_diagram, of_a_chart, of_equations])
+@pytest.mark.parametrize("calls", [of_a_plant, of_a_diagram, of_a_result, of_a_chart, of_equations])
 def test_values_without_sense_are_refused_by_errors_of_ours(calls, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     wrong = []

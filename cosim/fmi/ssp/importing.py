@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from blocks.arguments import number
+from blocks.arguments import file_path, number
 from blocks.contract.rate import Rate
 from cosim.diagram import Diagram
 from cosim.fmi.ssp.archive import DESCRIPTION
@@ -48,7 +47,7 @@ def import_ssp(
     >>> r = simulate(d, until=10, coupling="jacobi")
     """
     number(start_time, "import_ssp: start_time", "a time [s]", error=SSPError)
-    where = None if folder is None else Path(os.fspath(folder))
+    where = None if folder is None else file_path(folder, "import_ssp: folder", "fmus")
     return drawn(read_ssp(path, variant), sample, where, start_time)
 
 

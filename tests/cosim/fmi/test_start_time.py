@@ -232,3 +232,10 @@ def test_a_scenario_takes_a_start_time(tmp_path: Path) -> None:
         "[run]\nuntil = 0.5\n"
     )
     assert load_scenario(tmp_path / "s.toml", trust=True).run()["unit.now"][-1, 0] == 2.5
+
+
+@pytest.mark.parametrize("start", [0.0, 2.0, -1.7e308])
+@pytest.mark.parametrize("shown", [np.nan, np.inf, -np.inf, 1.7e308])
+def test_what_is_no_time_is_none_in_a_run(start, shown):
+    found = UnitClock(start).run_time(shown)
+    assert found == shown - start or (np.isnan(shown - start) and np.isnan(found))
