@@ -214,9 +214,11 @@ class Scenario:
 
         self.refuse_replay("an FMU")
         system, t = self.system(), self.tables
+        logged = self.signals_to_log(system)
+        signals = None if logged is None else [name for name in logged if name in system.signals]
         return export_fmu(
             system, path, parameters=t.parameters, initial=t.initial, settings=self.settings(),
-            outputs=None if system.outports else self.signals_to_log(system), stop=t.run.until,
+            outputs=None if system.outports else signals, stop=t.run.until,
             interval=t.run.log_every if is_number(t.run.log_every) else None, **options,
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.units import SECOND, units_of
+from blocks.errors import PlantloopError
 from cosim.run.context import Context
 from cosim.slots import MemorySlot
 from cosim.system import System
@@ -164,7 +165,8 @@ def variables_of(
 
     Raises
     ------
-    PlantloopError      a name in `local` or `outputs` is no signal
+    PlantloopError      a name in `local` or `outputs` is no signal; for `local` it may be a state, a mode or
+                        a parameter too, which are variables anyway
     """
     if outputs is None:
         outputs = [*system.outports] or [name for name in system.signals if name not in system.inputs]
@@ -172,7 +174,15 @@ def variables_of(
     shown.add_time()
     shown.add_inputs()
     for name in outputs:
-        shown.add_signal(name, *system.locate(name), "output")
+        full, component = system.locate(name)
+        if full not in system.signals:
+            raise PlantloopError(
+                f"outputs has '{name}', which is no signal but a state, a mode or a parameter.",
+                path=name,
+                value=name,
+                hint="The FMU has it as a variable of its own.",
+            )
+        shown.add_signal(name, full, component, "output")
     shown.add_parameters()
     shown.add_locals(local)
     shown.add_states()
@@ -227,12 +237,14 @@ class _Shown:
                           shape=tuple(parameter.shape), start=start, units=units)  # fmt: skip
 
     def add_locals(self, names: Sequence[str]) -> None:
-        """Further signals to show, unless an output, a state or an input shows the same."""
+        """Further signals to show, unless another variable shows the same."""
         s = self.system
         own = {name: s.x[slot.index.tolist()] for name, slot in s.states.items()}
         own |= {name: s.h[slot.index.tolist()] for name, slot in s.inputs.items()}
         for name in names:
             full, component = s.locate(name)
+            if full not in s.signals:  # a variable of its own
+                continue
             is_output = full in self.outputs and component is None
             if is_output or (full in own and ca.is_equal(own[full], s.signals[full].expression)):
                 continue

@@ -8,7 +8,7 @@ import pytest
 from fmpy.validation import validate_fmu
 from typer.testing import CliRunner
 
-from blocks import Integrator, PythonFunction
+from blocks import FirstOrder, Integrator, PythonFunction
 from blocks.errors import PlantloopError
 from cosim import FMU, Diagram, export_fmu, simulate
 from cosim.cli.cli import app
@@ -98,6 +98,29 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     with pytest.raises(PlantloopError, match="folder"):
         export_fmu(d, tmp_path / "nowhere" / "x.fmu")
     assert not list(tmp_path.iterdir())
+
+
+def test_states_and_parameters_are_variables_whether_they_are_listed_or_not(tmp_path):
+    def names(file):
+        return [v.name for v in fmpy.read_model_description(str(file)).modelVariables]
+
+    more = ["lag.x", "lag.gain"]
+    d = Diagram("d")
+    d.connect(d.inport("u"), d.add("lag", FirstOrder(gain=2.0))["u"])
+    d.outport("y", d["lag"]["y"])
+    plain = names(export_fmu(d, tmp_path / "plain.fmu", platforms=[]))
+    assert set(more) <= set(plain)
+    assert names(export_fmu(d, tmp_path / "more.fmu", platforms=[], locals=more)) == plain
+    for name in more:
+        with pytest.raises(PlantloopError, match=f"outputs has '{name}', which is no signal.* of its own"):
+            export_fmu(d, tmp_path / "no.fmu", platforms=[], outputs=["y", name])
+    (tmp_path / "s.toml").write_text(
+        '[run]\nuntil = 1.0\n[blocks.k]\ntype = "Constant"\nvalue = 1.0\n[blocks.lag]\ntype = "FirstOrder"\n'
+        '[wiring]\nconnect = ["k.y -> lag.u"]\n[outputs]\nsignals = ["lag.x", "lag.y"]\n'
+    )
+    path = load_scenario(tmp_path / "s.toml").export(tmp_path / "s.fmu", platforms=[])
+    shown = fmpy.read_model_description(str(path)).modelVariables
+    assert [v.name for v in shown if v.causality == "output"] == ["lag.y"]
 
 
 def test_a_diagram_without_outputs_shows_all_its_signals(tmp_path):
