@@ -293,12 +293,12 @@ def _loop(d, name, function):
 
 
 def test_a_start_is_found_where_newtons_step_leads_too_far():
-    """u = u + 1.2 atan(u - 3) is solved by 3; the step from 0 leads to 12.5, from which steps grow."""
+    """u = u + 1.2 atan(u - 7) is solved by 7; only a sixteenth of the first step leads nearer."""
     d = Diagram("loop")
-    _loop(d, "a", lambda u: u + 1.2 * np.arctan(u - 3.0))
+    _loop(d, "a", lambda u: u + 1.2 * np.arctan(u - 7.0))
     _loop(d, "b", lambda u: np.cos(u))
     r = simulate(d, 0.05, coupling="jacobi", log_at=[0.0])
-    np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [3.0, 0.7390851332151607], rtol=1e-9)
+    np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [7.0, 0.7390851332151607], rtol=1e-9)
 
 
 def test_a_start_that_does_not_exist_names_the_input():
