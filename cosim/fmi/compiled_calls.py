@@ -68,6 +68,7 @@ class CompiledUnit:
         t.x, t.p, t.t = bindings.pointer(self._x), bindings.pointer(self._p), np.nan
         self._kept: list[Any] = []
         self._functions: dict[tuple[str, ...], Any] = {}
+        self._newest: list[np.ndarray] = []  # of every function: argument and results of its newest event
 
     def pause(self) -> None:
         """Prepare for calls of the FMU from Python."""
@@ -85,6 +86,11 @@ class CompiledUnit:
         t.asked, t.terminated = unit.steps_asked, unit.terminated
         t.stands_from, t.next = unit.stands_from, unit.next
         self._p[: unit.ports.np] = unit.given
+
+    def forget(self) -> None:
+        """Forget the newest event: the FMU went back, and may have it again with the same argument."""
+        for event in self._newest:
+            event[:] = np.nan
 
     def function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable] = ()) -> Any:
         """The structure `pl_fmu_call` of one function; None for a type that compiled code cannot pass.
@@ -107,6 +113,7 @@ class CompiledUnit:
         made.results = made.request + 1 if what == "EVENT" else made.request - 1
         asked = np.full(made.results + ports.nx + 2, np.nan)
         made.event = bindings.pointer(asked)
+        self._newest.append(asked)
         newest = np.zeros(width + 1)
         made.inputs_set = bindings.pointer(newest)
         first = 1 + ports.nx

@@ -458,6 +458,8 @@ class ModelExchangeUnit:
         facts = json.loads(head)
         self.clock.check_same(facts.get("clock", 0.0), self.description.file)
         self._asked = None
+        if self.compiled is not None:
+            self.compiled.forget()
         if not facts["begun"]:
             if self.initialised:
                 self.component.reset()

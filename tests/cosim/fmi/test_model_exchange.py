@@ -196,6 +196,21 @@ def test_snapshots(version: str, engine: str, tmp_path: object) -> None:
         assert (other.value("unit.h"), other.value("unit.bounces")) == after
 
 
+@versions
+@both
+def test_an_event_happens_again_after_the_run_went_back(version: str, engine: str) -> None:
+    """At the instant and with the states of the newest one, which compiled code took for that one."""
+    d = alone(FMU(build_fmu("calendar", version=version), kind="me"))
+    with Simulation(d, engine=engine, solver="rk4", step=0.05) as sim:
+        sim.advance(0.35)
+        before = sim.snapshot()
+        for _ in range(2):
+            sim.advance(0.45)
+            assert sim.value("unit.days") == 4
+            sim.restore(before)
+            assert sim.value("unit.days") == 3
+
+
 def test_no_snapshot_without_states() -> None:
     d = alone(FMU(build_fmu("ball", rollback=False), kind="me"))
     with Simulation(d) as sim:
