@@ -101,9 +101,14 @@ class EventRounds:
             if not (found.again or due or now):
                 break
         else:
+            what = f"its discrete states still change after {MOST} rounds at t={t:.9g} s"
+            if not (found.again or due):
+                what = (
+                    f"at t={t:.9g} s it announces its next event for t={found.next_time:.9g} s, {MOST} times"
+                )
             raise FMUCallError(
-                f"FMU '{self._description.file}', instance '{self._component.name}': its discrete states "
-                f"still change after {MOST} rounds at t={t:.9g} s. {self._component.log.shown()}",
+                f"FMU '{self._description.file}', instance '{self._component.name}': {what}. "
+                f"{self._component.log.shown()}",
                 path=self._component.name,
                 time=t,
                 hint="Its events set each other off without end: ask its maker.",

@@ -354,6 +354,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
         directional=False,
         source="lag",
     ),
+    "stuck": lambda: Unit((_out(_states(x=0.0)[0]), _states(x=0.0)[1]), kinds=("me",), directional=False),
     "vanderpol": _vanderpol,
     "ball": _ball,
     "falling": _falling,

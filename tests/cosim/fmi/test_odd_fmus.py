@@ -253,3 +253,15 @@ def test_derivatives_that_are_never_given_end_the_run() -> None:
         m.initialize()
         with pytest.raises(PlantloopError, match="GetContinuousStateDerivatives returned discard"):
             m.step(0.4)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_next_event_in_the_past_is_named(version: str, engine: str) -> None:
+    """`nextEventTime` is that of the event that has just been, for good, though nothing changes any more."""
+    stuck = build_fmu("stuck", version=version)
+    d = Diagram("d")
+    d.add("m", FMU(stuck, kind="me"))
+    said = r"at t=0\.5 s it announces its next event for t=0\.25 s, 100 times"
+    with pytest.raises(PlantloopError, match=said):
+        simulate(d, 1.0, engine=engine)
