@@ -81,6 +81,19 @@ class EveryInstant(Activation):
         return "at every instant"
 
 
+@dataclass(frozen=True)
+class AtEventTimes(Activation):
+    """At every instant at which an event is due at a time that a mode holds, or a crossing with it jumps."""
+
+    def due(self, rates: Container[int]) -> bool:
+        """See `Activation.due`; engines look whether an event is."""
+        return True
+
+    def text(self, rates: Sequence[Ticks]) -> str:
+        """See `Activation.text`."""
+        return "at their times"
+
+
 # --- what -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Segment(abc.ABC):
@@ -192,3 +205,17 @@ class UpdateSegment(Segment):
 
     word: ClassVar[str] = "update"
     writes_next: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class EventSegment(Segment):
+    """Events of a block at times that its modes hold, and what follows them or its inputs; names are theirs.
+
+    following : which of those that follow do so after inputs too, by their places among them: where inputs
+        may jump at an instant, and something there reads what they change; expression : their crossings
+    early : they come before something that they read, since that needs what they change
+    """
+
+    word: ClassVar[str] = "events"
+    early: bool = field(kw_only=True, default=False)
+    following: tuple[int, ...] = field(kw_only=True, default=())

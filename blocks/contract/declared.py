@@ -102,9 +102,10 @@ class BlockEvent:
     fired, `unmet` of a run that began beyond the crossing, in its direction, and in which it did not fire.
     `rest` is the sign (-1 or 1) of a crossing that rests exactly on zero; by default that from which it can
     fire. An `eager` event also fires if a run starts beyond the crossing. One that is `timed` is due at the
-    time that the memory of that name holds, and fires there before the segments of the schedule; those that
-    `follow_time` do too. `left` is the value that its only target leaves, where that is known beforehand: a
-    branch that is refreshed at an instant has its new value already when the event comes.
+    time that the memory of that name holds, and fires in the schedule of an instant, after what it reads and
+    before what reads what it changes; those that `follow_time` do so together with it. `left` is the value
+    that its only target leaves, where that is known beforehand: a branch that is refreshed at an instant has
+    its new value already when the event comes.
     """
 
     name: str
@@ -208,3 +209,9 @@ class Declared:
     def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""
         return [m for m in self.memories if isinstance(m, kind)]
+
+    @property
+    def timed_events(self) -> list[BlockEvent]:
+        """Events at times that modes hold, and those that follow them at once."""
+        found = [e for e in self.events if e.timed or e.follow_time]
+        return found if any(e.timed for e in found) else []

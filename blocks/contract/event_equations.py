@@ -43,9 +43,9 @@ class EventEquations(Declarations):
         Steps end at that time exactly and none goes beyond it; at an instant that differs from it by rounding
         the event is at that instant. At a start that is not before it, the event is there. Where another time
         is given that is not to come either, it is there at once, again and again up to a hundred times. The
-        time of an event that does not come is 1e30. At an instant with listed instants or ticks it sees these
-        counted and discrete states moved on, and comes before what is sampled there (ARCHITECTURE.md, "What
-        happens at a tick").
+        time of an event that does not come is 1e30. At an instant with listed instants or ticks it has the
+        place of a sampled block: after what the block reads, before what reads what it changes
+        (ARCHITECTURE.md, "What happens at a tick").
 
         resets : a function of the mode that gives what takes which value, as in `when`; label : of the event
         """
@@ -92,7 +92,8 @@ class EventEquations(Declarations):
         anew : names of events of this block whose signs are determined anew after the resets, without firing
         unmet : text of a warning of a run that began beyond the crossing and in which it did not fire
         by_value : on the threshold the value of the crossing alone decides, not how it moves
-        follow_time : it also fires together with an event of `event_at`, where that has caused it
+        follow_time : it also fires together with an event of `event_at`, where that has caused it, and where
+            inputs of the block jump at an instant: in the order of sampled blocks
         """
         self._event(
             crossing, direction, name, self._new_values(resets), "",

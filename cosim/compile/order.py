@@ -8,11 +8,12 @@ components, so that a loop is only reported where the equations really have one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import networkx as nx
 import numpy as np
 
-from blocks.contract.memories import AlgebraicUnknown, Refreshed
+from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Refreshed
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.placed_block import PlacedBlock
@@ -21,12 +22,14 @@ from cosim.compile.signal_nodes import (
     SampledSignal,
     SignalKind,
     SignalNode,
+    TimedEvents,
     UnknownSignals,
     WholeSignal,
 )
 
-# Inputs by number and memories by name that a node reads, each with its components; reads it unknowns too?
-_Reads = tuple[list[tuple[int, np.ndarray]], list[tuple[str, np.ndarray]], bool]
+# Inputs by number and memories by name that a node reads, each with its components; and which of the nodes
+# that stand for many parts of its block: its unknowns, its timed events
+_Reads = tuple[list[tuple[int, np.ndarray]], list[tuple[str, np.ndarray]], list[tuple[type[SignalKind], str]]]
 
 
 class Dependencies:
@@ -48,6 +51,8 @@ class Dependencies:
         self.old: set[tuple[str, str, str]] = set()
         # memories of a cycle whose rates never meet: each its own segment
         self.alone: set[SignalNode] = set()
+        # timed events of a cycle, by their blocks: what they read as it was before them
+        self.early: dict[str, set[WholeSignal]] = {}
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[WholeSignal, int] = {}
@@ -65,6 +70,8 @@ class Dependencies:
                     self._shown[inst.path, SampledSignal, m.name] = m.shown
                 if inst.memories(AlgebraicUnknown):
                     self._sizes[inst.path, UnknownSignals, "unknowns"] = 1
+                if inst.traced.declared.timed_events:
+                    self._sizes[inst.path, TimedEvents, "timed events"] = 1
 
     def order(self) -> list[SignalNode]:
         """All nodes, each after what it needs; members of a loop that is solved stand together.
@@ -75,12 +82,13 @@ class Dependencies:
         """
         graph, cyclic = self._split_cycles()
         while True:
-            held = {(n.path, n.kind, n.name) for c in cyclic for n in c if self._may_keep(n)}
-            old = set() if held else self._may_show_old(graph, cyclic)
-            if not held and not old:
-                break
-            self.held |= held
-            self.old |= old
+            if not self._put_first(graph, cyclic):
+                held = {(n.path, n.kind, n.name) for c in cyclic for n in c if self._may_keep(n)}
+                old = set() if held else self._may_show_old(graph, cyclic)
+                if not held and not old:
+                    break
+                self.held |= held
+                self.old |= old
             graph, cyclic = self._split_cycles()
         self.ordered = graph
         if not cyclic:
@@ -110,6 +118,33 @@ class Dependencies:
             if not wide:
                 return graph, cyclic
             self.split |= wide
+
+    def _put_first(self, graph: nx.DiGraph, cyclic: list[set[SignalNode]]) -> bool:
+        """Let timed events of one block of each cycle come before what they read in it; were there any?
+
+        Best those of a block whose outputs in the cycle do not follow what its events read there, and follow
+        continuous states: a plant before its controller.
+        """
+        found = False
+        for cycle in cyclic:
+            events = [n for n in sorted(cycle, key=str) if n.kind is TimedEvents]
+            if not events:
+                continue
+
+            first = min(events, key=partial(self._follows, graph, cycle))
+            late = {(n.path, n.kind, n.name) for n in graph.predecessors(first) if n in cycle}
+            self.early.setdefault(first.path, set()).update(late)
+            found = True
+        return found
+
+    def _follows(self, graph: nx.DiGraph, cycle: set[SignalNode], events: SignalNode) -> tuple[bool, bool]:
+        """Do outputs in the cycle follow what events of their block read there? No continuous state?"""
+        before, after = set(graph.predecessors(events)) & cycle, set(graph.successors(events)) & cycle
+        inst = self.placed[events.path]
+        states = [inst.traced.slices[m.name] for m in inst.memories(ContinuousState)]
+        used = [n.kind.uses(inst, n.name)[1] for n in after]
+        moves = any(own[:, place].any() for own in used for place in states)
+        return any(graph.has_edge(n, m) for n in before for m in after), not moves
 
     def _expected(self, component: set[SignalNode]) -> bool:
         """A cycle through implicit unknowns and cut outputs only: they are solved at every evaluation."""
@@ -156,19 +191,23 @@ class Dependencies:
         key = (id(inst.traced), node.kind, node.name, node.component)
         if key not in self._used:  # blocks of one shape read the same
             self._used[key] = self._reads(inst, node)
-        inputs, memories, unknowns = self._used[key]
+        inputs, memories, whole = self._used[key]
+        late = self.early.get(node.path, set()) if node.kind is TimedEvents else set()
         for k, mask in inputs:
             source = inst.drivers[k]
-            if source is not None:
+            if source is not None and (source[0], OutputSignal, source[1]) not in late:
                 yield from self._components(source[0], OutputSignal, source[1], mask)
         for name, mask in memories:
+            if (node.path, SampledSignal, name) in late:
+                continue
             if node.kind is not OutputSignal or (node.path, node.name, name) not in self.old:
                 yield from self._components(inst.path, SampledSignal, name, mask)
-        if unknowns:
-            yield self._node(inst.path, UnknownSignals, "unknowns")
+        for kind, name in whole:
+            if (node.path, kind, name) not in late:
+                yield self._node(inst.path, kind, name)
 
     def _reads(self, inst: PlacedBlock, node: SignalNode) -> _Reads:
-        """Inputs and memories a node reads, with the components, and whether it reads implicit unknowns."""
+        """Inputs and memories a node reads, with the components, and nodes that stand for its block."""
         d = inst.traced.declared
         inputs, own = node.kind.uses(inst, node.name)
         rows = slice(None) if node.component is None else slice(node.component, node.component + 1)
@@ -177,15 +216,19 @@ class Dependencies:
         hit = np.unique(np.searchsorted(ends, np.flatnonzero(used_inputs), side="right"))
         ports = [(int(k), used_inputs[ends[k] - d.inputs[k].size : ends[k]]) for k in hit]
         if not self.at_tick:
-            return ports, [], False
+            return ports, [], []
         used: np.ndarray = np.any(own[rows], axis=0)
         ticked = [
             (m.name, used[inst.traced.slices[m.name]])
             for m in inst.memories(Refreshed)
             if not (node.kind is SampledSignal and m.reads_itself and m.name == node.name)
         ]
-        unknowns = any(used[inst.traced.slices[m.name]].any() for m in inst.memories(AlgebraicUnknown))
-        return ports, [(name, mask) for name, mask in ticked if mask.any()], unknowns
+        whole: list[tuple[type[SignalKind], str]] = []
+        if any(used[inst.traced.slices[m.name]].any() for m in inst.memories(AlgebraicUnknown)):
+            whole.append((UnknownSignals, "unknowns"))
+        if node.kind is not TimedEvents and _follows_events(inst, node, used):
+            whole.append((TimedEvents, "timed events"))
+        return ports, [(name, mask) for name, mask in ticked if mask.any()], whole
 
     def _node(self, path: str, kind: type[SignalKind], name: str, component: int | None = None) -> SignalNode:
         return SignalNode(path, kind, name, component, self._shown.get((path, kind, name), ""))
@@ -309,6 +352,18 @@ class Dependencies:
                 suffix = "" if source.component is None else f"[{source.component}]"
                 return f"{target.path}.{port.name}{suffix}"
         return target.path
+
+
+def _follows_events(inst: PlacedBlock, node: SignalNode, used: np.ndarray) -> bool:
+    """Does a node read what timed events of its block change, given the memories (n,) it uses?
+
+    What a block calls may have changed with them, though it is asked for the same arguments.
+    """
+    d = inst.traced.declared
+    if not d.timed_events:
+        return False
+    changed = {name for event in d.timed_events for name, _ in event.resets}
+    return bool(d.calls) or any(used[inst.traced.slices[name]].any() for name in changed)
 
 
 def _up_to_memories(

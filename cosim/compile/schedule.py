@@ -15,16 +15,25 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
-from blocks.contract.memories import Afterwards, DiscreteState, Repeated
+from blocks.contract.declared import BlockEvent
+from blocks.contract.memories import Afterwards, CountedInstants, DiscreteState, Repeated
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
 from cosim.compile.order import Dependencies
 from cosim.compile.placed_block import PlacedBlock
-from cosim.compile.signal_nodes import OutputSignal, SampledSignal, SignalNode, UnknownSignals
+from cosim.compile.signal_nodes import (
+    OutputSignal,
+    SampledSignal,
+    SignalNode,
+    TimedEvents,
+    UnknownSignals,
+)
 from cosim.segments import (
     Activation,
+    AtEventTimes,
     AtRate,
+    EventSegment,
     EveryInstant,
     EveryTick,
     ExternalSegment,
@@ -61,7 +70,7 @@ def build_schedule(
     solve: bool = False,
     cut: frozenset[SignalNode] = frozenset(),
 ) -> list[Segment]:
-    """Output, solve and external segments in dependency order, then one update segment per rate.
+    """Output, solve, external and event segments in dependency order, then one update segment per rate.
 
     Parameters
     ----------
@@ -75,9 +84,11 @@ def build_schedule(
     graph = dependencies.whole
     labels = _Labels(placed, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
-    segments = []
+    segments: list[Segment] = []
     for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
-        if any(nodes[0] in loop for loop in dependencies.solved):
+        if nodes[0].kind is TimedEvents:
+            segments.append(_event_segment(placed, between, nodes[0], dependencies))
+        elif any(nodes[0] in loop for loop in dependencies.solved):
             segments.append(_solve_segment(placed, index, between, place, nodes))
         else:
             candidates = [n for n in labels.bucket[level] if n not in cut]
@@ -137,6 +148,9 @@ class _Labels:
             same = label.writers <= {writer}
             label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
             self.groups[label.level, writer].append(node)
+        elif node.kind is TimedEvents:
+            label = _Label(label.level + 1, frozenset([node]))
+            self.groups[label.level, node].append(node)
         elif solved and label.level >= 0:  # found anew for every segment: what reads it comes later
             label = _Label(label.level, frozenset([("solved", group[0])]))
         self.labels[node] = label
@@ -169,6 +183,45 @@ def _solve_segment(
     names = tuple(dict.fromkeys(f"{n.path}.{n.name}" for n in nodes))
     when = _activation(memories[0].rate, index, EveryInstant() if memories[0].again else EveryTick())
     return SolveSegment(when, nodes[0].path, names, ca.vertcat(*values), np.concatenate(places))
+
+
+def _event_segment(
+    placed: dict[str, PlacedBlock], between: Expressions, node: SignalNode, dependencies: Dependencies
+) -> EventSegment:
+    """The place of timed events of a block in the schedule."""
+    inst = placed[node.path]
+    events = inst.traced.declared.timed_events
+    follow = [e for e in events if e.follow_time]
+    some = [k for k in range(len(follow)) if _reads_inputs(inst, follow[k], k)]
+    if not _jumps_matter(placed, dependencies.ordered, node):
+        some = []
+    crossings = ca.vertcat(ca.SX(0, 1), *[follow[k].crossing for k in some])
+    return EventSegment(
+        AtEventTimes(),
+        node.path,
+        tuple(dict.fromkeys(f"{node.path}.{e.name}" for e in events)),
+        between.of(node.path, "following:", crossings) if some else crossings,
+        np.zeros(0, dtype=int),
+        early=node.path in dependencies.early,
+        following=tuple(some),
+    )
+
+
+def _reads_inputs(inst: PlacedBlock, event: BlockEvent, number: int) -> bool:
+    inputs, *_ = inst.traced.depends(f"following {number}:", event.crossing)
+    return bool(inputs.any())
+
+
+def _jumps_matter(placed: dict[str, PlacedBlock], graph: nx.DiGraph, node: SignalNode) -> bool:
+    """May what events read jump at an instant before them, and is what they change read there?"""
+    if not any(n.kind in (SampledSignal, TimedEvents) for n in nx.descendants(graph, node)):
+        return False
+    return any(n.kind is not OutputSignal or _jumps(placed[n.path]) for n in nx.ancestors(graph, node))
+
+
+def _jumps(inst: PlacedBlock) -> bool:
+    """May outputs jump at an instant, by ticks or listed instants?"""
+    return bool(inst.traced.declared.ticks or inst.memories(CountedInstants))
 
 
 def _writer(placed: dict[str, PlacedBlock], node: SignalNode, alone: set[SignalNode]) -> object:

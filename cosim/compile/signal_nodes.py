@@ -68,8 +68,21 @@ class UnknownSignals(SignalKind):
         return inputs, own
 
 
+class TimedEvents(SignalKind):
+    """All events of a block at times that modes hold, and those that follow them at once."""
+
+    rank = 3
+
+    @staticmethod
+    def uses(inst: PlacedBlock, name: str) -> Masks:
+        events = inst.traced.declared.timed_events
+        parts = [part for e in events for part in (e.crossing, *(value for _, value in e.resets))]
+        inputs, own, _, _ = inst.traced.depends("timed events:", ca.vertcat(*parts))
+        return _for_all(inputs, 1), _for_all(own, 1)
+
+
 class SignalNode(NamedTuple):
-    """An output, a sampled memory or the implicit unknowns of a block; whole, or one component of it."""
+    """An output, a sampled memory, all unknowns or timed events of a block; whole, or one component of it."""
 
     path: str
     kind: type[SignalKind]

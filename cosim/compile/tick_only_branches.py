@@ -60,7 +60,7 @@ def without_idle_events(
     after_events = [s.expression for s in schedule if s.activation.again]  # charts, parts: follow at once
     between = _symbols_in([*continuous, *after_events])
     while True:
-        needed = [bool(e.stop) or not e.targets or not set(e.targets) <= set(idle) for e in events]
+        needed = [_acts(e) or not set(e.targets) <= set(idle) for e in events]
         seen = between.union(*[symbols for symbols, keep in zip(asks, needed, strict=True) if keep])
         reset = {name for e, keep in zip(events, needed, strict=True) if keep for name in e.targets}
         fewer = {name: b for name, b in idle.items() if name not in reset and not own[name] & seen}
@@ -69,6 +69,11 @@ def without_idle_events(
         idle = fewer
     kept = tuple(e for e, keep in zip(events, needed, strict=True) if keep)
     return kept, _with_values(list(idle.values()), signals)
+
+
+def _acts(event: SystemEvent) -> bool:
+    """Does more follow from an event than what it resets?"""
+    return bool(event.stop) or not event.targets or event.timed >= 0 or event.follow_time
 
 
 def _parts(event: SystemEvent) -> Iterator[ca.SX]:

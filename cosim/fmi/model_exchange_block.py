@@ -163,7 +163,7 @@ def _events(
     indicators = [f"indicator {k}" for k in range(ports.n_indicators)]
     for k in range(ports.n_indicators):
         mark = b.mode(f"indicator{k}@event", 0.0)
-        b.when(z[k], {mark: 1.0 - mark}, name=indicators[k], by_value=True)
+        b.when(z[k], {mark: 1.0 - mark}, name=indicators[k], by_value=True, follow_time=True)
         marks.append(mark)
     due = b.mode("due@event", 0.0)
     time = b.event_at("time@event", 0.0, lambda _: {due: 1.0 - due}, "time event")  # the first is the start

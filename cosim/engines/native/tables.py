@@ -15,6 +15,7 @@ from cosim.engines.methods.turning import COLUMNS, bodies_of
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
 from cosim.segments import (
+    EventSegment,
     ExternalSegment,
     LastSegment,
     OutputSegment,
@@ -31,6 +32,7 @@ KINDS = {
     UpdateSegment: "PL_UPDATE",
     ExternalSegment: "PL_EXTERNAL",
     SolveSegment: "PL_SOLVE",
+    EventSegment: "PL_EVENTS",
 }
 
 Arrays = dict[str, np.ndarray]
@@ -94,12 +96,16 @@ def _rates(system: System) -> Arrays:
 
 def _segments(system: System) -> Arrays:
     starts, writes = _grouped(s.writes for s in system.schedule)
+    follow_starts, follow = _grouped(map(system.following, system.schedule))
     return {
         "segment_kind": _integers(bindings.constant(KINDS[type(s)]) for s in system.schedule),
         "segment_rate": _integers(s.activation.number for s in system.schedule),
         "segment_again": _integers(s.activation.again for s in system.schedule),
         "segment_asked": _integers(s.asked for s in system.schedule),
         "segment_limit": _integers(s.limit if isinstance(s, RepeatSegment) else 1 for s in system.schedule),
+        "follow_start": follow_starts,
+        "follow": follow,
+        "segment_early": _integers(isinstance(s, EventSegment) and s.early for s in system.schedule),
         "segment_start": starts,
         "segment_writes": writes,
         "segment_size": _integers(s.expression.numel() for s in system.schedule),
@@ -149,7 +155,7 @@ def _events(system: System) -> Arrays:
         "rest": _integers(e.rest for e in system.events),
         "eager": _integers(e.eager for e in system.events),
         "timed": _integers(e.timed >= 0 for e in system.events),
-        "follow_time": _integers(e.follow_time for e in system.events),
+        "timed_segment": _integers(system.timed_segments),
         "ends": _integers(bool(e.stop) for e in system.events),
         "anew_start": anew_starts,
         "anew": anew,

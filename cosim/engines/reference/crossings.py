@@ -6,6 +6,7 @@ import enum
 
 import numpy as np
 
+from blocks.contract.event_equations import SAME_INSTANT
 from cosim.engines.methods.crossing_rates import (
     crossing_rates,
     crossings_of,
@@ -17,6 +18,7 @@ from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
+from cosim.segments import EventSegment
 
 ANEW = 2.0  # stored sign of a crossing whose own reset may have changed it
 LAST_BITS = 2.0**-50  # relative change of a state that counts as its rounding
@@ -28,7 +30,7 @@ class Part(enum.Enum):
     """Parts of an instant in which events fire."""
 
     BEFORE = enum.auto()  # all but timed ones, before anything is counted
-    TIMED = enum.auto()  # timed ones alone and what follows them, before the segments
+    TIMED = enum.auto()  # timed ones of one segment and what follows them
     AFTER = enum.auto()  # all, after the segments
 
 
@@ -54,7 +56,14 @@ class Crossings:
         self._rest = np.array([float(e.rest) for e in self.events])
         self._timed_events, self._event_times = s.timed_events
         self._timed = np.isin(np.arange(len(s.events)), self._timed_events)
-        self._follow_time = np.array([e.follow_time for e in self.events], dtype=bool)
+        self._timed_segment = s.timed_segments
+        self._early = np.array([isinstance(g, EventSegment) and g.early for g in s.schedule], dtype=bool)
+        self._following = {
+            k: (workspace.bind(f"following{k}", lambda g=g: [g.expression]), s.following(g))  # type: ignore[misc]
+            for k, g in enumerate(s.schedule)
+            if isinstance(g, EventSegment) and g.expression.numel()
+        }
+        self._segment = -1  # whose timed events come next
 
     def signs(self) -> tuple[np.ndarray, np.ndarray]:
         """Sign of every crossing, -1 or 1, and which are on the threshold and moving.
@@ -121,17 +130,36 @@ class Crossings:
         """Events whose times have changed may be due at once, whether or not they were before."""
         self.workspace.context.signs[self._timed_events[self.event_times() != before]] = -1.0
 
+    def _due_times(self) -> np.ndarray:
+        """Which times of events are not to come here, (n,)."""
+        times = self.event_times()
+        due: np.ndarray = times <= self.workspace.context.t + SAME_INSTANT * np.fmax(1.0, np.abs(times))
+        return due
+
+    def begin_segment(self, segment: int) -> bool:
+        """The timed events of a segment come next: may one be due, or one that follows them or inputs?"""
+        self._segment = segment
+        if (self._due_times() & (self._timed_segment[self._timed_events] == segment)).any():
+            return True
+        if segment not in self._following:
+            return False
+        crossings, events = self._following[segment]
+        self.unknowns.refresh()
+        return not (crossings() * self.workspace.context.signs[events] > self.threshold[events]).all()
+
     def _note_farthest(self, which: list[int] | slice = slice(None)) -> None:
         self.farthest[which] = np.fmax(self.farthest, np.abs(self._now))[which]
         self._largest[which] = np.fmax(self._largest, self.farthest)[which]
 
     def waiting(self, part: Part) -> np.ndarray:
         """Which wait for another part of an instant, with their signs as they were, (ne,)."""
-        armed = self.workspace.context.signs != 0.0  # the events of a start come after its first tick
-        if part is Part.BEFORE:
-            return self._timed & armed
+        armed = self.workspace.context.signs != 0.0
+        if part is Part.BEFORE:  # one event of a block that has a timed one here
+            due = self._timed_segment[self._timed_events[self._due_times()]]
+            return armed & (self._timed | np.isin(self._timed_segment, due))
         if part is Part.TIMED:
-            return ~(self._timed | self._follow_time) | ~armed
+            others = self._timed_segment != self._segment
+            return others | ~armed if self._early[self._segment] else others  # at a start after all they read
         return np.zeros(len(self.events), dtype=bool)
 
     def fired(self, part: Part) -> list[int]:

@@ -125,10 +125,13 @@ class ReferenceEngine(Engine):
         """Ticks and instants at t, then the events they cause; then log."""
         parts = self.parts
         due = parts.scheduler.count(t)
-        if parts.scheduler.timed_event_due(t):
-            counted = parts.scheduler.counts_of(due)
-            parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
-        parts.scheduler.run_segments(t, due)
+
+        def handle(segment: int) -> None:
+            if parts.events.crossings.begin_segment(segment):
+                counted = parts.scheduler.counts_of(due)
+                parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
+
+        parts.scheduler.run_segments(t, due, handle)
         if self.system.events:
             while parts.events.iterate(t, self._log.events, repetition) and parts.scheduler.follow(t):
                 pass

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import numpy as np
 
-from blocks.contract.event_equations import SAME_INSTANT
 from blocks.contract.event_memories import NEVER
 from blocks.contract.memories import ROUNDS, CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
-from cosim.segments import RepeatSegment, Segment, SolveSegment
+from cosim.segments import EventSegment, RepeatSegment, Segment, SolveSegment
 from cosim.slots import Place
 
 
@@ -86,11 +86,6 @@ class Scheduler:
         """Places in h of the counts of samples that ticks of the rates `due` have raised."""
         return {int(place) for k in due for place in self.system.tick_slots[k].since}
 
-    def timed_event_due(self, t: float) -> bool:
-        """May an event be due here at a time that a mode holds?"""
-        times = self.context.h[self._event_times]
-        return bool((times <= t + SAME_INSTANT * np.fmax(1.0, np.abs(times))).any())
-
     def _pass_instants(self, t: float) -> None:
         done = sum(self.context.instants.values())
         while done < len(self._instants) and self._instants[done][0] <= t:
@@ -111,13 +106,18 @@ class Scheduler:
             c.h[self._discrete[k]] = c.next[self._discrete[k]]
         self._draw(due)
 
-    def run_segments(self, t: float, due: list[int]) -> None:
-        """Steps 3 and 4 of an instant at which the rates `due` hit."""
+    def run_segments(self, t: float, due: list[int], handle: Callable[[int], object]) -> None:
+        """Steps 3 and 4 of an instant at which the rates `due` hit.
+
+        handle : handles the timed events of a segment, by its number
+        """
         if not due and not self._branches:
             return
         hits = set(due)
         for k in range(len(self._segments)):  # 3. output phase, then 4. update phase
-            if self._segments[k][0].activation.due(hits):
+            if isinstance(self._segments[k][0], EventSegment):
+                handle(k)
+            elif self._segments[k][0].activation.due(hits):
                 self._call_segment(k, t)
 
     def follow(self, t: float) -> bool:

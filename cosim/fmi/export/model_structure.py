@@ -16,7 +16,7 @@ from scipy import sparse
 
 from cosim.columns import stack
 from cosim.fmi.export.exported_variables import Exported, Variables
-from cosim.segments import AtRate, Segment
+from cosim.segments import AtRate, EventSegment, Segment
 from cosim.system import System
 
 # (rows, columns) of 1 where something depends on something: a sparse matrix of SciPy, which has no types
@@ -117,18 +117,25 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
         if not start or s.rates[rate].offset == 0:
             held[[ticks.time, ticks.count, *ticks.since]] = 0
             held[ticks.time, 0] = 1
-    for segment in s.schedule:
+
+    def reset(which: Sequence[int]) -> None:
+        for event in (s.events[k] for k in which):
+            for vector, places, value in event.resets:
+                if vector == "h":
+                    crossing = sparse.vstack([now(event.crossing)] * len(places))
+                    held[places] = _ones(held[places].tocsr() + now(value) + crossing)
+
+    timed = s.timed_segments
+    for number, segment in enumerate(s.schedule):
+        if isinstance(segment, EventSegment):
+            reset(np.flatnonzero(timed == number).tolist())
         if segment.writes_next or not len(segment.writes) or not _due(s, segment, start):
             continue
         found = now(segment.expression)
         if not segment.refreshes:  # a loop: each depends on everything that any of them does
             found = sparse.vstack([_any(found)] * len(segment.writes), format="csr")
         held[segment.writes] = found
-    for event in s.events:
-        for vector, places, value in event.resets:
-            if vector == "h":
-                crossing = sparse.vstack([now(event.crossing)] * len(places))
-                held[places] = _ones(held[places].tocsr() + now(value) + crossing)
+    reset(range(len(s.events)))
     return held.tocsr()
 
 

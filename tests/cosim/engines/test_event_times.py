@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks import Equations, Hold, Pulse, Step, UnitDelay
+from blocks import Clock, Constant, Equations, Hold, Pulse, Step, Sum, UnitDelay
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, SimulationError
-from cosim import Diagram, Enabled, For, Simulation, Triggered, simulate, simulate_many
+from cosim import FMU, Diagram, Enabled, For, Simulation, Triggered, export_fmu, simulate, simulate_many
 
 ENGINES = ("reference", "native")
 PERIOD = 0.1  # as a double it is above 1/10, so that 3 * PERIOD is behind the tick at 3/10 by rounding
@@ -255,3 +255,54 @@ def test_runs_of_a_batch(how: dict[str, Any]) -> None:
     runs = simulate_many(Stairs(), [{"initial": {"due": v}} for v in starts], 1.0, log_every=0.25, **how)
     counted = [[0, 2, 5, 7, 10], [0, 2, 5, 7, 10], [1, 2, 5, 7, 10], [0, 0, 0, 0, 0]]
     assert runs["plant.n"][:, :, 0].tolist() == counted
+
+
+def readers(backwards: bool) -> Diagram:
+    """Time, held, read, read again and held: every 0.1 s, all at one instant."""
+    d = Diagram("readers")
+    blocks = {"clock": Clock(), "hold": Hold(sample="1/10"), "one": Reader(), "two": Reader()}
+    blocks["after"] = Hold(sample="1/10")
+    for name in list(blocks)[:: -1 if backwards else 1]:
+        d.add(name, blocks[name])
+    d.connect("clock.y", "hold.u")
+    d.connect("hold.y", "one.u")
+    d.connect("one.y", "two.u")
+    d.connect("two.y", "after.u")
+    d.outport("y", "after.y")
+    return d
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_events_and_samples_at_one_instant_are_in_the_order_of_signals(engine: str, backwards: bool) -> None:
+    r = simulate(readers(backwards), 0.6, log_every=0.1, engine=engine)
+    assert r["after.y"][:, 0].tolist() == [k / 10 for k in range(7)]
+    words = [line.split(":")[0] for line in readers(backwards).system().info()["schedule"]]
+    assert words == ["output 10 Hz", "events at their times", "events at their times", "output 10 Hz"]
+
+
+@pytest.mark.parametrize("kind", ["me", "cs"])
+def test_in_an_exported_unit_too(kind: str, tmp_path: Path) -> None:
+    path = export_fmu(readers(True), tmp_path / "readers.fmu", kinds=(kind,))
+    d = Diagram("d")
+    d.add("unit", FMU(path, kind=kind, **({"sample": "1/10"} if kind == "cs" else {})))
+    r = simulate(d, 0.6, log_every=0.1)
+    assert r["unit.y"][:, 0].tolist() == [k / 10 for k in range(7)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loop_of_events_begins_with_one_of_them(engine: str) -> None:
+    """Each reads the other's output: the first by name what was before, whichever was added first."""
+    for names in (("one", "two"), ("two", "one")):
+        d = Diagram("loop")
+        for name in names:
+            d.add(name, Reader())
+        d.add("sum", Sum("++"))
+        d.add("unit", Constant(1.0))
+        d.connect("two.y", "sum.in1")
+        d.connect("unit.y", "sum.in2")
+        d.connect("sum.y", "one.u")
+        d.connect("one.y", "two.u")
+        r = simulate(d, 0.3, log_every=0.1, engine=engine)
+        assert r["one.y"][:, 0].tolist() == [0, 1, 2, 3]
+        assert r["two.y"][:, 0].tolist() == [0, 1, 2, 3]

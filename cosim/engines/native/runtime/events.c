@@ -6,6 +6,7 @@
 
 #include "crossings.h"
 #include "evaluate.h"
+#include "instants.h"
 #include "invariants.h"
 #include "norms.h"
 
@@ -15,7 +16,6 @@
 enum { ROUNDS = 100, REPEATS = 1000 };
 
 static const double WINDOW = 1e-9; /* of the time still to go: REPEATS rounds of events within it do not end */
-static const double SAME_INSTANT = 1e-12; /* relative; times closer than this are one instant */
 static const double ANEW = 2.0;    /* stored sign of a crossing whose own reset may have changed it */
 static const double LAST_BITS = 0x1p-50; /* relative change of a state that counts as its rounding */
 static const double JUMP = 1e-6; /* of the largest value of a crossing: what moves it more is a jump */
@@ -26,9 +26,13 @@ static int size_of(const pl_system *s, int event) { return s->reset_start[event 
 static int waits(const pl_run *r, int32_t event)
 {
     const pl_system *s = r->system;
-    if (r->which == PL_EVENTS_BEFORE) return s->timed[event] && r->context->signs[event] != 0.0;
     if (r->which == PL_ALL_EVENTS) return 0;
-    return !(s->timed[event] || s->follow_time[event]) || r->context->signs[event] == 0.0;
+    if (r->which == PL_EVENTS_BEFORE) { /* one event of a block that has a timed one here */
+        if (s->timed_segment[event] < 0 || r->context->signs[event] == 0.0) return 0;
+        return s->timed[event] || pl_timed_event_due(r, s->timed_segment[event]);
+    }
+    if (s->timed_segment[event] != r->timed_segment) return 1;
+    return s->segment_early[r->timed_segment] && r->context->signs[event] == 0.0; /* at a start after all it reads */
 }
 
 /* Events due at this instant into r->fired; their new signs are kept. */
@@ -316,13 +320,10 @@ void pl_begin_events(pl_run *r, int located, int which)
     if (which != PL_ALL_EVENTS && r->system->n_event_times) r->held_known = 0;
 }
 
-int pl_timed_event_due(const pl_run *r)
+void pl_begin_timed_events(pl_run *r, int segment)
 {
-    for (int i = 0; i < r->system->n_event_times; i++) {
-        const double time = r->context->h[r->system->event_time_place[i]];
-        if (time <= r->context->t + SAME_INSTANT * fmax(1.0, fabs(time))) return 1;
-    }
-    return 0;
+    pl_begin_events(r, -1, PL_TIMED_EVENTS);
+    r->timed_segment = segment;
 }
 
 int pl_handle_events(pl_run *r)

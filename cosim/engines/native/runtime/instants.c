@@ -5,12 +5,14 @@
 #include "algebraic.h"
 #include "draws.h"
 #include "evaluate.h"
+#include "events.h"
 #include "invariants.h"
 #include "norms.h"
 
 #include <math.h>
 #include <string.h>
 
+static const double SAME_INSTANT = 1e-12; /* relative; times closer than this are one instant */
 static const double NEVER = 1e30; /* s; the time of an event that does not come */
 
 /* The quotient of integers too long for a double, rounded once: 56 or more bits of it, the last of which says
@@ -125,6 +127,33 @@ static int is_answered(pl_run *r, int i)
     return f && f->call && pl_all_finite(r->out, r->system->segment_size[i]) && !f->call(f->self, r->out);
 }
 
+int pl_timed_event_due(const pl_run *r, int segment)
+{
+    const pl_system *s = r->system;
+
+    for (int i = 0; i < s->n_event_times; i++) {
+        const double time = r->context->h[s->event_time_place[i]];
+        if (s->timed_segment[s->event_time_event[i]] != segment) continue;
+        if (time <= r->context->t + SAME_INSTANT * fmax(1.0, fabs(time))) return 1;
+    }
+    return 0;
+}
+
+/* May a crossing that follows timed events have left the side that is stored? */
+static int follows(pl_run *r, int segment)
+{
+    const pl_system *s = r->system;
+    const int32_t *events = s->follow + s->follow_start[segment];
+    const int n = s->follow_start[segment + 1] - s->follow_start[segment];
+
+    if (!n) return 0;
+    pl_set_arguments(r, r->context->t, r->context->x);
+    r->model->segments[segment](&r->a, r->out);
+    for (int k = 0; k < n; k++)
+        if (!(r->out[k] * r->context->signs[events[k]] > s->threshold[events[k]])) return 1;
+    return 0;
+}
+
 /* Steps 3 and 4: the segments of the rates that hit, in the order of the schedule. */
 int pl_run_segments(pl_run *r)
 {
@@ -136,6 +165,12 @@ int pl_run_segments(pl_run *r)
         if (r->again ? !s->segment_again[i] : s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]])
             continue; /* rate -1: at every instant */
         if (s->segment_asked[i] >= 0 && c->h[s->segment_asked[i]] < 0.5) continue;
+        if (s->segment_kind[i] == PL_EVENTS) {
+            if (!pl_timed_event_due(r, i) && !follows(r, i)) continue;
+            r->segment++;
+            pl_begin_timed_events(r, i);
+            return PL_EVENTS_DUE;
+        }
         pl_set_arguments(r, c->t, c->x);
         r->index = i;
         if (s->segment_kind[i] == PL_SOLVE) {

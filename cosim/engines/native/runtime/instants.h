@@ -36,7 +36,11 @@ PL_INLINE double pl_time_at(int64_t position, int64_t grid)
 
     return position <= exact && grid <= exact ? (double)position / (double)grid : pl_seconds(position, grid);
 }
-/* From r->segment on: output, external, update and solve segments. */
+/* Timed events come next; then the segments go on. */
+enum { PL_EVENTS_DUE = -1 };
+/* May a timed event of a segment be due here? */
+int pl_timed_event_due(const pl_run *r, int segment);
+/* From r->segment on: output, external, update, solve and event segments. */
 int pl_run_segments(pl_run *r);
 
 #endif

@@ -185,6 +185,7 @@ typedef struct {
     int32_t located;       /* that crossing, or -1 */
     int32_t which;         /* events of this part of an instant, see events.h */
     int32_t apart;         /* the invariant that is farthest from met after the last projection, or -1 */
+    int32_t timed_segment; /* where that are timed ones: of this segment */
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
     /* x0, x1: ends of the step, integrated1: x1 as integrated, kept in unprojected where x1 is moved; y: all

@@ -19,7 +19,7 @@
 /* Phases of a run. Between two stops: */
 enum { AT_INSTANT = 0, BEGIN_STRETCH, TAKE_STEP, LOG_WITHIN, END_STEP, LOG_STEP,
        /* and of the instant at which a stretch ends: */
-       LOCATED_EVENT, TICK, TIMED_EVENTS, SEGMENTS, EVENTS, LOG_TICKS, LOG_INSTANT };
+       LOCATED_EVENT, TICK, SEGMENTS, TIMED_EVENTS, EVENTS, LOG_TICKS, LOG_INSTANT };
 
 /* The stretch is over: the context stands at its end, or at the crossing that was located. */
 static void arrive(pl_run *r)
@@ -110,9 +110,6 @@ static int handle_instant(pl_run *r)
         pl_count_ticks(r, r->stop);
         r->segment = r->again = r->rounds = 0;
         r->phase = SEGMENTS;
-        if (!pl_timed_event_due(r)) break;
-        r->phase = TIMED_EVENTS;
-        pl_begin_events(r, -1, PL_TIMED_EVENTS);
         break;
     case TIMED_EVENTS:
         reason = pl_handle_events(r);
@@ -121,6 +118,10 @@ static int handle_instant(pl_run *r)
     case SEGMENTS:
         reason = pl_run_segments(r);
         if (reason == PL_CALL) break;
+        if (reason == PL_EVENTS_DUE) {
+            r->phase = TIMED_EVENTS;
+            return PL_DONE;
+        }
         pl_begin_events(r, -1, PL_ALL_EVENTS);
         r->phase = r->system->n_events ? EVENTS : LOG_TICKS;
         break;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4 };
+enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4, PL_EVENTS = 5 };
 
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
@@ -21,6 +21,8 @@ typedef struct {
     const int32_t *segment_again;                      /* (n_segments,) once more after the events of an instant? */
     const int32_t *segment_asked;                      /* (n_segments,) called only if this place in h is 1; -1: always */
     const int32_t *segment_limit;                      /* (n_segments,) calls at one instant, of one that is repeated */
+    const int32_t *segment_early;                      /* (n_segments,) events that come before what they read? */
+    const int32_t *follow_start, *follow;              /* (n_segments + 1,) events whose crossings one of events gives */
     const int32_t *segment_start, *segment_writes;     /* places in h (next) */
     const int32_t *segment_size;                       /* numbers its function returns */
     const double *instant_time;                        /* (n_instants,) s, in order */
@@ -37,7 +39,8 @@ typedef struct {
     const double *threshold;                           /* (n_events,) |g| up to this counts as on it */
     const int32_t *rest;                               /* (n_events,) sign of a crossing at rest on zero */
     const int32_t *eager;                              /* (n_events,) does it fire where a run starts beyond it? */
-    const int32_t *timed, *follow_time;                /* (n_events,) due at a time in h? fires with such a one too? */
+    const int32_t *timed;                              /* (n_events,) is it due at a time in h? */
+    const int32_t *timed_segment;                      /* (n_events,) in which it fires then, or with one that does; or -1 */
     const int32_t *ends;                               /* (n_events,) does it end the run? */
     const int32_t *anew_start, *anew;                  /* events for which nothing that its resets do is a crossing */
     const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */

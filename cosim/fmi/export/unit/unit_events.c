@@ -65,15 +65,18 @@ int unit_enter_event_mode(unit *u)
     return UNIT_OK;
 }
 
+static int go_on(unit *u)
+{
+    const int reason = pl_handle_events(&u->run);
+    return reason ? unit_explain(u, reason) : UNIT_OK;
+}
+
 /* Crossings that changed their sign, until none does. */
 static int handle_crossings(unit *u, int which)
 {
-    pl_run *r = &u->run;
-
     if (!u->model->system->n_events || u->context.stopped) return UNIT_OK;
-    pl_begin_events(r, -1, which);
-    const int reason = pl_handle_events(r);
-    return reason ? unit_explain(u, reason) : UNIT_OK;
+    pl_begin_events(&u->run, -1, which);
+    return go_on(u);
 }
 
 /* Everything that happens at the present instant of model exchange. */
@@ -94,14 +97,14 @@ static int instant(unit *u)
     if (status) return status;
     r->stop = next > t && next - t <= SAME * fmax(1.0, fabs(t)) ? next : t;
     pl_count_ticks(r, r->stop);
-    if (pl_timed_event_due(r)) {
-        status = handle_crossings(u, PL_TIMED_EVENTS);
-        if (status) return status;
-    }
     r->again = 0;
     do { /* conditional parts follow what events change */
         r->segment = r->rounds = 0;
-        const int reason = pl_run_segments(r);
+        int reason;
+        while ((reason = pl_run_segments(r)) == PL_EVENTS_DUE) { /* which have begun */
+            status = go_on(u);
+            if (status) return status;
+        }
         if (reason) return unit_explain(u, reason);
         r->round = 0;
         status = handle_crossings(u, PL_ALL_EVENTS);
