@@ -5,7 +5,6 @@
 #include "algebraic.h"
 #include "draws.h"
 #include "evaluate.h"
-#include "events.h"
 #include "invariants.h"
 #include "norms.h"
 
@@ -168,7 +167,6 @@ int pl_run_segments(pl_run *r)
         if (s->segment_kind[i] == PL_EVENTS) {
             if (!pl_timed_event_due(r, i) && !follows(r, i)) continue;
             r->segment++;
-            pl_begin_timed_events(r, i);
             return PL_EVENTS_DUE;
         }
         pl_set_arguments(r, c->t, c->x);

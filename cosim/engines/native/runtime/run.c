@@ -119,6 +119,7 @@ static int handle_instant(pl_run *r)
         reason = pl_run_segments(r);
         if (reason == PL_CALL) break;
         if (reason == PL_EVENTS_DUE) {
+            pl_begin_timed_events(r, r->segment - 1);
             r->phase = TIMED_EVENTS;
             return PL_DONE;
         }

@@ -101,7 +101,8 @@ static int instant(unit *u)
     do { /* conditional parts follow what events change */
         r->segment = r->rounds = 0;
         int reason;
-        while ((reason = pl_run_segments(r)) == PL_EVENTS_DUE) { /* which have begun */
+        while ((reason = pl_run_segments(r)) == PL_EVENTS_DUE) {
+            pl_begin_timed_events(r, r->segment - 1);
             status = go_on(u);
             if (status) return status;
         }
