@@ -215,6 +215,8 @@ def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarra
         raise PlantloopError(f"'{path.name}' is no file of cases: expected .csv or .parquet.", path=given)
     try:
         frame = read_table(path)
+        if {*frame.index.names} - {None, "case"}:  # pandas stores an index with a name beside the columns
+            frame = frame.reset_index()
         named = pd.read_csv(path, header=None, nrows=1) if path.suffix.lower() == ".csv" else frame
     except Exception as error:  # pandas and pyarrow raise many kinds
         raise PlantloopError(

@@ -1,6 +1,7 @@
 """Seeds of listed cases are taken digit for digit: a case drawn again by its seed is the same."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from blocks import Gain, PlantloopError, RandomNumber
@@ -44,6 +45,15 @@ def test_blanks_around_the_names_of_columns(noisy, tmp_path):
     (tmp_path / "cases.csv").write_text(f" k.k, seed\n1.0, {LARGE}\n 2.0,3\n")
     cases = study_of(noisy, method="file", file=str(tmp_path / "cases.csv")).cases
     assert cases.columns["k.k"].tolist() == [[1.0], [2.0]] and cases.seeds.tolist() == [LARGE, 3]
+
+
+def test_what_pandas_stored_as_index_is_a_column(noisy, tmp_path):
+    """It was left out, so that the parameter kept the value of the diagram."""
+    file, frame = tmp_path / "cases.parquet", pd.DataFrame({"k.k": [2.0, 3.0], "seed": [5, 6]})
+    for stored in (frame, frame.set_index("k.k"), frame.rename_axis("case"), frame.iloc[::-1].iloc[::-1]):
+        stored.to_parquet(file)
+        cases = study_of(noisy, method="file", file=str(file)).cases
+        assert cases.columns["k.k"].tolist() == [[2.0], [3.0]] and cases.seeds.tolist() == [5, 6]
 
 
 def test_large_seeds_stay_what_they_are(noisy, tmp_path):
