@@ -11,6 +11,7 @@ from plant.elements import (
     Control_PlantOutput,
     Element,
     Force_Field,
+    Force_Penalty,
     Force_SpringDamper,
     Reference_Marker,
     Reference_Variable,
@@ -105,3 +106,11 @@ def test_an_equation_with_a_penalty_is_told_once(tmp_path):
     through = Reference_Variable(id=8, expr="2*VARVAL(7)")
     (line,) = told(tmp_path, through, Reference_Variable(id=7, expr="VARVAL(8) - DX(20)", **penalty))
     assert "its g depends on VARVAL(7)" in line
+
+
+def test_the_smoothing_of_a_force_that_acts_on_both_sides(tmp_path):
+    force = {"id": 7, "expr": "DX(20)", "penalty": 10.0, "smoothing_factor": 0.1}
+    (line,) = told(tmp_path, Force_Penalty(**force))
+    assert "Force_Penalty id=7: smoothing_factor" in line and 'write unilateral="TRUE"' in line
+    assert told(tmp_path, Force_Penalty(**force, unilateral=True)) == []
+    assert told(tmp_path, Force_Penalty(id=7, expr="DX(20)", penalty=10.0)) == []
