@@ -107,17 +107,10 @@ def test_scenario(path):
 
 # --- models with published answers ------------------------------------------------------------------------
 CASES = sorted(path.name.split(".")[0] for path in MODELS.glob("*.expected.json"))
-LONG = ("inverted_pendulum", "bead_on_catenary")
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name in LONG else name
-        for name in CASES
-        if name != "robot_2d"  # that one is a plant below
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [name for name in CASES if name != "robot_2d"])  # that one is a plant below
 def test_model(model):
     """The first case of each deck."""
     known = expected(model)

@@ -99,6 +99,7 @@ def test_one_signal_needs_only_what_it_depends_on(d):
         assert same(alone[name], every[name]), name
 
 
+@pytest.mark.slow
 def test_parameters_and_initial_values_of_copies_are_their_own(d):
     changed = {"end0.k": 3.0, "end200.k": -2.0}
     one, two = (
