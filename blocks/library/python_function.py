@@ -63,10 +63,6 @@ class Function(HoldsFunctions, Block):
             raise checks.fault(self, "function", "takes *args or **kwargs", "one named parameter per input")
         return [p.name for p in parameters if p.default is inspect.Parameter.empty]
 
-    def ports_by_name(self) -> tuple[list[str], list[str]]:
-        """See `Block.ports_by_name`: a function of vectors cannot be traced with one component each."""
-        return self._ports(), ["y"]
-
     def define(self, b: Equations) -> None:
         """Declare one input per parameter and trace the function."""
         y = self.function(*[b.input(port) for port in self._ports()])
