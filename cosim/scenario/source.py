@@ -18,7 +18,11 @@ from blocks.files import is_folder, read_whole
 Keys = tuple[str | int, ...]  # ("outputs", "plots", 0, "file"): names of tables and keys, places in lists
 
 SUFFIX = ".toml"
+WIDEST = 160  # characters of a line that are shown
 DEEPEST = 40  # how deep tables and lists may be nested
+PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""  # of a dotted key
+LONG_KEY = re.compile(rf"(?<![\w-]){PART}(?:[ \t]*+\.[ \t]*+{PART}){{100}}")
+"""A key of many parts, for which Python's parser takes a time that grows like their square."""
 HINTS = (  # texts of errors of tomllib, and their usual causes
     ("Invalid value", 'Text needs quotes: solver = "rk4".'),
     ("Expected '=' after a key", "Every line is key = value, a [table], or a # comment."),
@@ -110,6 +114,8 @@ def source_of(path: Path, text: str) -> ScenarioFile:
     ------
     ScenarioError     it is not TOML: with line and column
     """
+    if LONG_KEY.search(text):
+        raise _too_much(path, f"nested deeper than {DEEPEST}")
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -183,9 +189,10 @@ def _syntax_error(path: Path, text: str, said: str) -> ScenarioError:
     hint = next((hint for start, hint in HINTS if said.startswith(start)), None)
     if said.startswith("Invalid value") and shown.lstrip().startswith("["):
         hint = "Did a list above lose its closing ]?"
+    begin = max(0, column - WIDEST // 2) if len(shown) > WIDEST else 0
     return ScenarioError(
         f"{path.name}:{line}:{column}: not valid TOML: {what[0].lower() + what[1:]}.\n"
-        f"    {shown}\n    {' ' * (column - 1)}^",
+        f"    {shown[begin : begin + WIDEST]}\n    {' ' * (column - 1 - begin)}^",
         path=f"{path}:{line}:{column}",
         hint=hint,
     )
