@@ -30,7 +30,7 @@ from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
 from cosim.compile.feedthrough import feeds_of
 from cosim.compile.jumps import warn_of_jumps
-from cosim.compile.masks import given_values
+from cosim.compile.masks import Masks, given_values
 from cosim.compile.named_parts import implicit_solutions, named_terms
 from cosim.compile.netlist import Driven, Netlist
 from cosim.compile.order import Dependencies
@@ -71,11 +71,13 @@ def flatten(
     driven: Driven = False,
     opened: tuple[str, ...] = (),
     inspect: Callable[[Wiring, WireUnits], None] | None = None,
+    masks: Masks | None = None,
 ) -> System:
     """Flat system of what was drawn.
 
     look : what looks at the blocks and their values between ticks, where there are continuous states
     inspect : is shown the wiring and what is known of units; then unit faults are no errors
+    masks : parameters known where the diagram stands; takes up those of the diagram
     driven : blocks that step themselves are left to a co-simulation master; "held": as in a run by default
 
     added : blocks besides what was drawn, and where they act
@@ -90,7 +92,7 @@ def flatten(
     cache = TraceCache(library=LIBRARY)
     if driven:
         diagram = diagram.uncoupled() if driven == "held" else diagram.driven()
-    wiring = expand(diagram, cache)
+    wiring = expand(diagram, cache, masks)
     put_in(wiring, added, cache)
     traced = resolve_sizes(wiring, cache)
     units = follow_units(wiring, traced, refuse=inspect is None)

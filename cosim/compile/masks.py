@@ -17,13 +17,14 @@ import numpy as np
 
 from blocks.arguments import is_number
 from blocks.contract.block import Block
-from blocks.contract.masks import ParameterExpression, default, found_in
+from blocks.contract.derived import Derived
+from blocks.contract.masks import PARAMETER, ParameterExpression, default, found_in
 from blocks.contract.recipes import Recipe, recipe_of
 from blocks.contract.shape import frozen
 from blocks.contract.symbols import as_scalar, column, tracing
 from blocks.contract.trace import TraceCache, Traced
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
-from cosim.compile.netlist import Netlist
+from cosim.compile.netlist import EnclosingBlock, Inport, Netlist
 from cosim.system_parts import Unsettable
 
 Root = tuple[str, str]  # path of a diagram, name of one of its parameters that no other gives
@@ -105,6 +106,8 @@ class Masks:
     """All parameters of diagrams, the scope of every block made of expressions, and what follows from them.
 
     fixed : roots no run can change, and why
+    place : where a diagram stands that is flattened on its own; None for a whole one
+    settled : numbers of blocks that parameters give which are structural elsewhere, by path
     """
 
     values: dict[Root, Any] = field(default_factory=dict)
@@ -113,6 +116,19 @@ class Masks:
     fixed: dict[Root, str] = field(default_factory=dict)
     used: set[Root] = field(default_factory=set)
     bound: dict[str, str] = field(default_factory=dict)  # parameters another one gives: by name, from what
+    place: MaskPlace | None = None
+    settled: dict[str, set[str]] = field(default_factory=dict)
+
+    def at(self, path: str) -> str:
+        """A path of the diagram in the whole one."""
+        return path if self.place is None else f"{self.place.path}/{path}".strip("/")
+
+    def slot(self, root: Root) -> str:
+        """What the numbers of a parameter are called in the system.
+
+        In what is flattened on its own no block has that name.
+        """
+        return named(root) if self.place is None else f"({named(root).replace('/', '.')})"
 
     def enter(
         self, diagram: Netlist, path: str, given: Mapping[str, Any], outer: MaskScope | None
@@ -123,6 +139,7 @@ class Masks:
         ------
         WiringError     values for parameters it does not have, or of another size
         """
+        path = self.at(path)
         for name, value in given.items():
             if name not in diagram.parameters:
                 near = near_miss(name, diagram.settable)
@@ -160,17 +177,21 @@ class Masks:
         """The choice that a parameter makes; the parameter is structural."""
         roots = scope.roots(chosen)
         self.used |= roots
-        self.fixed |= {root: f"it chooses what '{path}' is" for root in roots if root not in self.fixed}
+        self.fixed |= {
+            root: f"it chooses what '{self.at(path)}' is" for root in roots if root not in self.fixed
+        }
         return scope.value(chosen, self.values.__getitem__)
 
     def link(self, path: str, block: Block, traced: Traced, cache: TraceCache) -> Traced:
         """Find what of a block follows from parameters; gives the shape in which those numbers are free."""
+        if isinstance(block, EnclosingBlock):
+            self._link_enclosed(path, block, traced)
         recipe, scope = recipe_of(block), self.scopes.get(path)
         if recipe is None or scope is None:
             return traced
         sizes = {i.name: i.size for i in traced.declared.inputs}
         for expression in recipe.expressions:
-            self._compute_one(expression, scope, f"the equations of '{path}' are")
+            self._compute_one(expression, scope, f"the equations of '{self.at(path)}' are")
         every = [k for k, e in enumerate(recipe.expressions) if not e.by_numbers]
         found = _links(recipe, scope, self.values, block, cache, sizes, every)
         if found is None:
@@ -179,12 +200,28 @@ class Masks:
             for k in set(every) - set(free):
                 expression = recipe.expressions[k]
                 for root in scope.roots(expression):
-                    self.fixed.setdefault(root, f"the equations of '{path}' are made of {expression!r}")
+                    self.fixed.setdefault(
+                        root, f"the equations of '{self.at(path)}' are made of {expression!r}"
+                    )
             found = _links(recipe, scope, self.values, block, cache, sizes, free)
         if found is None:
             return traced
         self.links[path] = found[1]
         return found[0]
+
+    def _link_enclosed(self, path: str, block: EnclosingBlock, traced: Traced) -> None:
+        """Let numbers of a diagram that is flattened on its own follow the parameters they are."""
+        inside: Masks | None = block.masks_inside({i.name: i.size for i in traced.declared.inputs})
+        if inside is None:
+            return
+        self.values = inside.values | self.values
+        self.bound |= inside.bound
+        self.used |= inside.used
+        self.fixed = inside.fixed | self.fixed
+        self.settled[path] = set()
+        self.links[path] = [
+            link for root, value in inside.tunable() for link in _whole(inside.slot(root), root, value)
+        ]
 
     def _compute_one(self, expression: ParameterExpression, scope: MaskScope, what: str) -> None:
         """Compute one function; the parameters it uses are structural."""
@@ -197,6 +234,8 @@ class Masks:
         for path, links in self.links.items():
             kept = [k for k in links if not k.scope.roots(k.expression) & self.fixed.keys()]
             self.links[path] = kept
+            if path in self.settled:
+                self.settled[path] = {k.name for k in links} - {k.name for k in kept}
 
     def tunable(self) -> Iterable[tuple[Root, np.ndarray]]:
         """Parameters a run can change, with their values."""
@@ -219,6 +258,47 @@ def named(root: Root) -> str:
     """The name of a diagram's parameter in a run: "motor.J", or "J" for the whole diagram."""
     path, name = root
     return f"{path}.{name}" if path else name
+
+
+@dataclass(frozen=True, eq=False)
+class MaskPlace:
+    """Where a diagram stands that is flattened on its own.
+
+    path : of its subsystem; given : what parameters of diagrams in it are
+    outer, values : the scope of its subsystem, and what the parameters known there are
+    derived : what was made of the diagram here
+    """
+
+    path: str
+    given: Mapping[str, Any]
+    outer: MaskScope | None
+    values: Mapping[Root, Any]
+    derived: Derived = field(default_factory=Derived, repr=False)
+
+    def masks(self) -> Masks:
+        """Parameters known here, for the diagram to be flattened with."""
+        return Masks(values=dict(self.values), place=self)
+
+
+def of_parameters(diagram: Netlist) -> bool:
+    """Has a diagram, or one inside it, parameters, or are blocks in it made of any?"""
+    return bool(diagram.parameters or diagram.variants) or any(map(_of_parameters, diagram.nodes.values()))
+
+
+def _of_parameters(node: Block | Netlist | Inport) -> bool:
+    if isinstance(node, EnclosingBlock):
+        return of_parameters(node.enclosed())
+    return of_parameters(node) if isinstance(node, Netlist) else recipe_of(node) is not None
+
+
+def _whole(name: str, root: Root, value: np.ndarray) -> Iterable[MaskLink]:
+    """All numbers of a block's parameter as those of a parameter of a diagram."""
+    path, own = root
+    scope = MaskScope(path, "", {own: value}, {}, None)
+    for k, place in enumerate(np.ndindex(value.shape)):
+        arguments = ("", own, place if value.shape else None)
+        leaf = ParameterExpression(PARAMETER, arguments, float(value[place]))
+        yield MaskLink("parameter", name, k, 1.0, leaf, scope)
 
 
 def given_values(blocks: Mapping[str, Block], masks: Masks) -> dict[str, Any]:

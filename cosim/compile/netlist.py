@@ -5,6 +5,7 @@ A netlist is all the compiler knows of a diagram. The class with which users dra
 
 from __future__ import annotations
 
+import abc
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -133,6 +134,8 @@ class Netlist:
             node, dot, rest = name.partition(".")
             if dot and isinstance(self.nodes.get(node), Netlist):
                 inside.setdefault(node, {})[rest] = value
+            elif name not in self.parameters and (by := self._enclosing(name)):
+                inside.setdefault(by, {})[name] = value
             else:
                 own[name] = value
         return own, inside
@@ -148,7 +151,10 @@ class Netlist:
         for name, value in values.items():
             node, deeper, rest = _first_step(name)
             inner = nodes.get(node)
-            if isinstance(inner, Netlist) and deeper == "/":
+            around = nodes.get(self._enclosing(name)) if inner is None else None
+            if isinstance(around, EnclosingBlock):
+                nodes[self._enclosing(name)] = around.with_enclosed(around.enclosed().changed({name: value}))
+            elif isinstance(inner, Netlist) and deeper == "/":
                 nodes[node] = inner.changed({rest: value})
             elif isinstance(inner, Netlist) and rest in inner.parameters:
                 given.setdefault(node, {})[rest] = value
@@ -164,12 +170,43 @@ class Netlist:
     def settable(self) -> list[str]:
         """Its parameters and those of diagrams inside, as `routed` knows them."""
         nested = ((n, x.settable) for n, x in self.nodes.items() if isinstance(x, Netlist))
-        return [*self.parameters, *(f"{n}.{name}" for n, names in nested for name in names)]
+        enclosed = (x.enclosed().settable for x in self.nodes.values() if isinstance(x, EnclosingBlock))
+        deeper = [f"{n}.{name}" for n, names in nested for name in names]
+        return [*dict.fromkeys([*self.parameters, *deeper, *(name for names in enclosed for name in names)])]
+
+    def _enclosing(self, name: str) -> str:
+        """The node whose diagram, flattened on its own, has what a name means; "" if there is none."""
+        first, _, _ = _first_step(name)
+        around = {n: x.enclosed() for n, x in self.nodes.items() if isinstance(x, EnclosingBlock)}
+        return next((n for n, x in around.items() if first in x.nodes or x._enclosing(name)), "")
 
     @property
     def inports(self) -> dict[str, Inport]:
         """Inputs of the diagram by name."""
         return {name: node for name, node in self.nodes.items() if isinstance(node, Inport)}
+
+
+class EnclosingBlock(Block):
+    """Interface of blocks whose equations are those of a diagram, which is flattened on its own.
+
+    Its subsystem has the parameters of that diagram, which are thereby called as if it stood there.
+    """
+
+    @abc.abstractmethod
+    def enclosed(self) -> Netlist:
+        """The diagram."""
+
+    @abc.abstractmethod
+    def with_enclosed(self, diagram: Netlist) -> EnclosingBlock:
+        """The same block around another diagram."""
+
+    @abc.abstractmethod
+    def placed(self, place: Any) -> EnclosingBlock:
+        """The same block where parameters are known: `place` is a `cosim.compile.masks.MaskPlace`."""
+
+    @abc.abstractmethod
+    def masks_inside(self, sizes: Mapping[str, int]) -> Any:
+        """`Masks` of the diagram with inputs of these sizes once it is flattened; None without a place."""
 
 
 DRIVEN, UNCOUPLED = methodcaller("driven"), methodcaller("uncoupled")

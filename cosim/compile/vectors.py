@@ -116,8 +116,9 @@ class Vectors:
 
     def _root(self, root: Root, value: np.ndarray) -> tuple[ca.SX, tuple[int, ...]]:
         """The symbols of a parameter of a diagram."""
-        symbol = ca.SX.sym(named(root), value.size)
-        self.p.add(ParameterSlot, named(root), symbol, value.ravel(), value.shape, np.ones(value.shape, bool))
+        name = self.masks.slot(root)
+        symbol = ca.SX.sym(name, value.size)
+        self.p.add(ParameterSlot, name, symbol, value.ravel(), value.shape, np.ones(value.shape, bool))
         return symbol, value.shape
 
     def _linked(self, inst: PlacedBlock, what: str, name: str) -> dict[int, ca.SX]:
@@ -126,6 +127,8 @@ class Vectors:
         found = {}
         for link in links:
             found[link.place] = symbolic(link, self.roots)
+            if inst.path in self.masks.settled:
+                continue  # it is that parameter, under a name of its own
             follows = ", ".join(sorted(named(root) for root in link.scope.roots(link.expression)))
             self.following[f"{inst.path}.{name}"] = follows
         return found
@@ -146,7 +149,9 @@ class Vectors:
         symbols = []
         for q in inst.traced.declared.parameters:
             value = inst.values.parameters[q.name]
-            if q.size:
+            if q.name in self.masks.settled.get(inst.path, ()):
+                symbols.append(ca.SX(ca.DM(value[q.mask])))
+            elif q.size:
                 symbol = ca.SX.sym(f"{inst.path}.{q.name}", q.size)
                 name = f"{inst.path}.{q.name}"
                 mask, linked = q.mask, self._linked(inst, "parameter", q.name)

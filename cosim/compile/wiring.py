@@ -16,8 +16,8 @@ from blocks.contract.recipes import recipe_of
 from blocks.contract.trace import TraceCache, Traced
 from blocks.contract.units import Found, Units, units_of
 from blocks.errors import PlantloopError, SimulationError, WiringError, naming_block, near_miss
-from cosim.compile.masks import Masks, MaskScope
-from cosim.compile.netlist import Inport, Netlist, PartCondition, Port
+from cosim.compile.masks import MaskPlace, Masks, MaskScope, of_parameters
+from cosim.compile.netlist import EnclosingBlock, Inport, Netlist, PartCondition, Port
 from cosim.compile.tags import connect_tags
 
 
@@ -66,17 +66,18 @@ class Wiring:
 class _Expander:
     """Walks the tree of diagrams once, noting nodes by path and edges by (path, port)."""
 
-    def __init__(self, diagram: Netlist) -> None:
+    def __init__(self, diagram: Netlist, masks: Masks) -> None:
         self.diagram = diagram
         self.nodes: dict[str, Block | Netlist | Inport] = {}
         self.edges: dict[Port, Port] = {}
         self.grounded: set[Port] = set()
         self.problems: list[str] = []
-        self.masks = Masks()
+        self.masks = masks
         self.units: dict[str, Mapping[str, Units]] = {}
         self.border_units: dict[Port, Found] = {}
         self.converted: set[Port] = set()
-        self._walk(diagram, "", {}, None)
+        place = masks.place
+        self._walk(diagram, "", {} if place is None else place.given, None if place is None else place.outer)
         connect_tags(self.nodes, self.edges, self.problems)
 
     def _walk(self, diagram: Netlist, prefix: str, given: Mapping[str, Any], outer: MaskScope | None) -> None:
@@ -88,6 +89,11 @@ class _Expander:
             if isinstance(node, Netlist):
                 of_node = {**diagram.given.get(name, {}), **inside.get(name, {})}
                 self._walk(node, f"{prefix}{name}/", of_node, scope)
+            elif isinstance(node, EnclosingBlock):
+                if of_parameters(node.enclosed()):
+                    path = self.masks.at(prefix.removesuffix("/"))
+                    place = MaskPlace(path, inside.get(name, {}), scope, dict(self.masks.values))
+                    self.nodes[prefix + name] = node.placed(place)
             elif isinstance(node, Block) and recipe_of(node) is not None:
                 try:
                     self.nodes[prefix + name] = self.masks.block(prefix + name, node, scope)
@@ -199,14 +205,16 @@ class _Expander:
         return [*node.inports, *node.outports] if isinstance(node, Netlist) else []
 
 
-def expand(diagram: Netlist, cache: TraceCache) -> Wiring:
+def expand(diagram: Netlist, cache: TraceCache, masks: Masks | None = None) -> Wiring:
     """Flat wiring of a diagram; checks names, directions, double drivers and open inputs.
+
+    masks : what is known of parameters around it; takes up those of the diagram
 
     Raises
     ------
     WiringError     listing every problem
     """
-    expander = _Expander(diagram)
+    expander = _Expander(diagram, Masks() if masks is None else masks)
     problems = expander.problems
     blocks: dict[str, Block] = {}
     for path, node in expander.nodes.items():

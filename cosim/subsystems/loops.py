@@ -11,13 +11,14 @@ import numpy as np
 
 from blocks.arguments import choice, is_number
 from blocks.contract import checks
-from blocks.contract.block import Block, Equations
+from blocks.contract.block import Equations
 from blocks.contract.memories import CountedInstants, Repeated
 from blocks.contract.rate import CALLED, Rate, Ticks
 from blocks.contract.symbols import as_array, column
 from blocks.errors import BlockError, shown
 from cosim.compile.flatten import flatten
-from cosim.compile.netlist import Inport, Netlist, PartCondition
+from cosim.compile.masks import MaskPlace, Masks
+from cosim.compile.netlist import EnclosingBlock, Inport, Netlist, PartCondition
 from cosim.subsystems.control import PartControl
 from cosim.subsystems.parts import CONTROL, Subsystem, checked_inner, netlist_of, wrapped
 from cosim.subsystems.rounds import MOST as PASSES
@@ -62,7 +63,7 @@ class For(Subsystem):
 
     def netlist(self) -> Netlist:
         """See `Subsystem.netlist`."""
-        body = netlist_of(self.inner)
+        body = _repeated(self.inner)
         block = Iterated(body, self.sample, self.offset, self.count, "", self.states == "reset")
         return _around(body, block, ("count",) if self.count is None else ())
 
@@ -93,7 +94,7 @@ class While(Subsystem):
 
     def netlist(self) -> Netlist:
         """See `Subsystem.netlist`."""
-        body = netlist_of(self.inner)
+        body = _repeated(self.inner)
         if "condition" not in body.outports:
             raise BlockError(
                 "While: the inside has no output 'condition'.", hint='Add d.outport("condition", ...).'
@@ -103,7 +104,7 @@ class While(Subsystem):
 
 
 @dataclass(frozen=True)
-class Iterated(Block):
+class Iterated(EnclosingBlock):
     """A diagram that runs several times within one tick.
 
     Output: those of `body` after the last repetition. Direct feedthrough: from all inputs at a tick.
@@ -111,6 +112,7 @@ class Iterated(Block):
     sample, offset : of its ticks; None for those of the part that it is in
     count : how often at most, None for the input "count"; until : output that ends it where it is not above 0
     anew : does each tick start at the initial values?
+    place : where parameters of `body` get their values; None where it has none
     """
 
     body: Netlist
@@ -119,13 +121,42 @@ class Iterated(Block):
     count: int | None
     until: str
     anew: bool
+    place: MaskPlace | None = None
+
+    def enclosed(self) -> Netlist:
+        """See `EnclosingBlock.enclosed`."""
+        return self.body
+
+    def with_enclosed(self, diagram: Netlist) -> Iterated:
+        """See `EnclosingBlock.with_enclosed`."""
+        return replace(self, body=diagram)
+
+    def placed(self, place: MaskPlace) -> Iterated:
+        """See `EnclosingBlock.placed`."""
+        return replace(self, body=replace(self.body, parameters={}), place=place)
+
+    def masks_inside(self, sizes: Mapping[str, int]) -> Masks | None:
+        """See `EnclosingBlock.masks_inside`."""
+        return self._inside({n: sizes[n] for n in self.body.inports if n != INDEX})[1]
+
+    def _inside(self, sizes: Mapping[str, int]) -> tuple[System, Masks | None]:
+        """What is repeated with inputs of these sizes, and its parameters."""
+        called, place = _called(self.body, sizes), self.place
+        if place is None:
+            return flatten(called), None
+
+        def made() -> tuple[System, Masks]:
+            masks = place.masks()
+            return flatten(called, masks=masks), masks
+
+        return place.derived.get(tuple(sorted(sizes.items())), made)
 
     def define(self, b: Equations) -> None:
         """Declare ports, the vector that is kept, and one pass through what is repeated."""
         wanted = {n: b.input(n) for n in self.body.inports if n != INDEX}
         count: Any = np.trunc(b.input("count", size=1)[0]) if self.count is None else float(self.count)
         ticks = CALLED if self.sample is None else Ticks.of(self.sample, self.offset)
-        s = flatten(_called(self.body, {n: int(u.size) for n, u in wanted.items()}))
+        s, _ = self._inside({n: int(u.size) for n, u in wanted.items()})
         p = ca.vertcat(ca.SX(0, 1), *[_parameter(b, name, s) for name in s.parameters])
         b._calls.extend(s.calls)
         nh, outs = len(s.h0), [s.signal(name).expression for name in s.outports]
@@ -165,8 +196,6 @@ class Iterated(Block):
 
 def _called(body: Netlist, sizes: Mapping[str, int]) -> Netlist:
     """What is repeated, as a part that is called at each round."""
-    if body.condition is not None:
-        body = wrapped(body)
     ports = {name: Inport(size) for name, size in sizes.items()}
     nodes = {**body.nodes, **ports, CONTROL: PartControl(rounds=True)}
     own = frozenset([CONTROL, *body.inports])
@@ -217,7 +246,15 @@ def _around(body: Netlist, block: Iterated, control: tuple[str, ...]) -> Netlist
     }
     wires = tuple(((n, "out"), (BODY, n)) for n in ports)
     nodes: dict[str, Any] = {BODY: block, **ports}
-    return Netlist("loop", nodes, wires, {n: (BODY, n) for n in body.outports}, frozenset())
+    return Netlist(
+        "loop", nodes, wires, {n: (BODY, n) for n in body.outports}, frozenset(), body.owner, body.parameters
+    )
+
+
+def _repeated(inner: Any) -> Netlist:
+    """What is repeated; what has a condition or is a choice stands in a diagram of its own."""
+    body = netlist_of(inner)
+    return wrapped(body) if body.condition is not None or body.variants else body
 
 
 def whole(what: str, value: Any, least: int, most: int = MOST) -> None:

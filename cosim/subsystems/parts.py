@@ -21,6 +21,7 @@ import numpy as np
 
 from blocks.arguments import choice, flag
 from blocks.contract.block import Block
+from blocks.contract.masks import parameter
 from blocks.contract.trace import trace
 from blocks.errors import BlockError, WiringError, near_miss, shown
 from cosim.compile.netlist import Inport, Netlist, PartCondition
@@ -93,10 +94,17 @@ def netlist_of(inner: Block | Subsystem | Drawn) -> Netlist:
 
 
 def wrapped(inner: Netlist) -> Netlist:
-    """A diagram around another, with its ports."""
-    nodes: dict[str, Any] = {INNER: inner, **inner.inports}
-    wires = tuple(((name, "out"), (INNER, name)) for name in inner.inports)
-    return Netlist(inner.name, nodes, wires, {name: (INNER, name) for name in inner.outports}, frozenset())
+    """A diagram around another, with its ports and parameters."""
+    face = inner
+    while face.variants:  # all have the same ports
+        face = next(iter(face.variants.values()))
+    nodes: dict[str, Any] = {INNER: inner, **face.inports}
+    wires = tuple(((name, "out"), (INNER, name)) for name in face.inports)
+    given = {name: parameter(inner.owner, name, value) for name, value in inner.parameters.items()}
+    return Netlist(
+        inner.name, nodes, wires, {name: (INNER, name) for name in face.outports}, frozenset(),
+        inner.owner, inner.parameters, {INNER: given} if given else {},
+    )  # fmt: skip
 
 
 def part(
@@ -116,7 +124,7 @@ def part(
     ------
     WiringError     a port or block inside is called like a control port
     """
-    if inner.condition is not None:
+    if inner.condition is not None or inner.variants:
         inner = wrapped(inner)
     given = dict(initial or {})
     if unknown := [name for name in given if name not in inner.outports]:
