@@ -186,6 +186,7 @@ class Masks:
         """Find what of a block follows from parameters; gives the shape in which those numbers are free."""
         if isinstance(block, EnclosingBlock):
             self._link_enclosed(path, block, traced)
+            return traced
         recipe, scope = recipe_of(block), self.scopes.get(path)
         if recipe is None or scope is None:
             return traced
@@ -211,6 +212,10 @@ class Masks:
 
     def _link_enclosed(self, path: str, block: EnclosingBlock, traced: Traced) -> None:
         """Let numbers of a diagram that is flattened on its own follow the parameters they are."""
+        recipe = recipe_of(block)
+        for expression in () if recipe is None else recipe.expressions:
+            for root in self.scopes[path].roots(expression):
+                self.fixed.setdefault(root, f"it decides when or how often '{self.at(path)}' runs")
         inside: Masks | None = block.masks_inside({i.name: i.size for i in traced.declared.inputs})
         if inside is None:
             return
@@ -287,7 +292,7 @@ def of_parameters(diagram: Netlist) -> bool:
 
 def _of_parameters(node: Block | Netlist | Inport) -> bool:
     if isinstance(node, EnclosingBlock):
-        return of_parameters(node.enclosed())
+        return recipe_of(node) is not None or of_parameters(node.enclosed())
     return of_parameters(node) if isinstance(node, Netlist) else recipe_of(node) is not None
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Block, Equations
-from blocks.contract.recipes import recipe_of
 from blocks.contract.trace import TraceCache, Traced
 from blocks.contract.units import Found, Units, units_of
 from blocks.errors import PlantloopError, SimulationError, WiringError, naming_block, near_miss
@@ -89,13 +88,12 @@ class _Expander:
             if isinstance(node, Netlist):
                 of_node = {**diagram.given.get(name, {}), **inside.get(name, {})}
                 self._walk(node, f"{prefix}{name}/", of_node, scope)
-            elif isinstance(node, EnclosingBlock):
-                if of_parameters(node.enclosed()):
-                    path = self.masks.at(prefix.removesuffix("/"))
-                    place = MaskPlace(path, inside.get(name, {}), scope, dict(self.masks.values))
-                    self.nodes[prefix + name] = node.placed(place)
-            elif isinstance(node, Block) and recipe_of(node) is not None:
+            elif isinstance(node, Block):
                 try:
+                    if isinstance(node, EnclosingBlock) and of_parameters(node.enclosed()):
+                        path = self.masks.at(prefix.removesuffix("/"))
+                        place = MaskPlace(path, inside.get(name, {}), scope, dict(self.masks.values))
+                        node = node.placed(place)
                     self.nodes[prefix + name] = self.masks.block(prefix + name, node, scope)
                 except PlantloopError as error:
                     self.problems.append(f"block '{prefix}{name}': {error}")

@@ -12,6 +12,7 @@ import numpy as np
 from blocks.arguments import choice, is_number
 from blocks.contract import checks
 from blocks.contract.block import Equations
+from blocks.contract.masks import default, filled, found_in
 from blocks.contract.memories import CountedInstants, Repeated
 from blocks.contract.rate import CALLED, Rate, Ticks
 from blocks.contract.symbols import as_array, column
@@ -38,7 +39,7 @@ class For(Subsystem):
 
     inner : Block or Diagram without continuous states, events and delays, of one rate, with conditional
         parts, charts and loops in it; an input "index" of it is the number of the repetition, from 0
-    count : how often; None for an input "count", cut to a whole number
+    count : how often; None for an input "count", cut to a whole number; a parameter of a diagram may be it
     sample, offset : of the ticks [s]; None in another loop, or in a part that is called
     states : "held" continues from the previous tick, "reset" starts each tick from the initial values
     """
@@ -51,6 +52,8 @@ class For(Subsystem):
 
     def __post_init__(self) -> None:
         checked_inner("For", self.inner)
+        if _of_parameters(self, "count", "sample", "offset"):
+            return
         if self.count is not None:
             whole("count", self.count, 0)
         choice(self.states, "states", STATES, BlockError)
@@ -83,6 +86,8 @@ class While(Subsystem):
 
     def __post_init__(self) -> None:
         checked_inner("While", self.inner)
+        if _of_parameters(self, "limit", "sample", "offset"):
+            return
         whole("limit", self.limit, 1)
         choice(self.states, "states", STATES, BlockError)
         checks.rate(self, optional=True)
@@ -122,6 +127,13 @@ class Iterated(EnclosingBlock):
     until: str
     anew: bool
     place: MaskPlace | None = None
+
+    def __post_init__(self) -> None:
+        if self.count is not None:
+            least, what = (1, "limit") if self.until else (0, "count")
+            whole(what, self.count, least)
+            object.__setattr__(self, "count", int(self.count))
+        checks.rate(self, optional=True)
 
     def enclosed(self) -> Netlist:
         """See `EnclosingBlock.enclosed`."""
@@ -249,6 +261,15 @@ def _around(body: Netlist, block: Iterated, control: tuple[str, ...]) -> Netlist
     return Netlist(
         "loop", nodes, wires, {n: (BODY, n) for n in body.outports}, frozenset(), body.owner, body.parameters
     )
+
+
+def _of_parameters(loop: For | While, *names: str) -> bool:
+    """Are fields made of parameters of a diagram? Then what they are at first is checked."""
+    given = {name: getattr(loop, name) for name in names}
+    if not any(True for _ in found_in(given)):
+        return False
+    replace(loop, **filled(given, default))
+    return True
 
 
 def _repeated(inner: Any) -> Netlist:

@@ -14,6 +14,7 @@ from cosim import (
     For,
     ForEach,
     If,
+    Resettable,
     Simulation,
     Variant,
     While,
@@ -83,6 +84,7 @@ def test_they_are_listed_with_what_they_are():
         (lambda: For(For(flywheel(), 5), 2, T), "J", "part.w0", 10, ["u"]),
         (lambda: For(Enabled(flywheel()), 4, T), "J", "part.w0", 4, ["u", "enable"]),
         (lambda: Enabled(For(flywheel(), 4, T)), "J", "part.w0", 4, ["u", "enable"]),
+        (lambda: Resettable(Enabled(For(flywheel(), 4, T))), "J", "part.w0", 4, ["u", "enable", "reset"]),
         (lambda: For(Enabled(For(flywheel(), 2)), 3, T), "J", "part.w0", 6, ["u", "enable"]),
         (lambda: For(If(flywheel(), flywheel()), 3, T), "then.J", "part/then.w0", 3, ["u", "condition"]),
         (lambda: For(For(If(flywheel()), 2), 3, T), "then.J", "part/then.w0", 6, ["u", "condition"]),
@@ -272,3 +274,51 @@ def test_a_parameter_of_another_diagram_is_refused():
     inner.outport("y", "g.y")
     with pytest.raises(WiringError, match=r"belongs to a diagram that this block is not in"):
         driven(For(inner, 2, T)).system()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parameters_say_how_often_it_runs_and_when(engine):
+    """2 rounds every T; 4 rounds every 2 T."""
+    d = Diagram("d")
+    rounds, period = d.parameter("n", 1), d.parameter("T", T)
+    d.add("one", Constant(1.0)) >> d.add("part", For(flywheel(), 2 * rounds, sample=period))["u"]
+    assert shown(d, engine) == by_hand(2)
+    slower = [y for y in by_hand(4, ticks=3) for _ in range(2)]
+    assert shown(d, engine, n=2, T=2 * T, **{"part.J": 0.5}) == slower
+    with pytest.raises(PlantloopError, match=r"it decides when or how often 'part/body' runs"):
+        Simulation(d, engine=engine).set_parameter("n", 3)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("around", "ports"),
+    [
+        (lambda loop: Enabled(For(loop, 1, T)), ["u", "enable"]),
+        (lambda loop: For(loop, 1, T), ["u"]),
+        (lambda loop: For(Enabled(loop), 1, T), ["u", "enable"]),
+    ],
+)
+def test_a_parameter_of_the_inside_says_how_often_it_runs(engine, around, ports):
+    inner = flywheel()
+    d = driven(around(For(inner, inner.parameter("n", 2.0))), None, ports)
+    assert shown(d, engine) == by_hand(2)
+    assert shown(d, engine, **{"part.n": 5, "part.J": 2.0}) == by_hand(5, 2.0)
+
+
+def test_a_parameter_is_the_limit_of_a_while():
+    inner, d = flywheel(), Diagram("d")
+    inner.outport("condition", inner.add("always", Constant(1.0))["y"])
+    loop = While(inner, T, states="held", limit=d.parameter("most", 3))
+    d.add("one", Constant(1.0)) >> d.add("part", loop)["u"]
+    assert shown(d) == by_hand(3)
+    assert shown(d, most=5) == by_hand(5)
+
+
+@pytest.mark.parametrize(("n", "message"), [(2.5, "count is 2.5, expected a whole"), (-1, "count is -1")])
+def test_rounds_that_are_no_number_of_times_are_refused(n, message):
+    d = Diagram("d")
+    d.add("one", Constant(1.0)) >> d.add("part", For(flywheel(), d.parameter("n", 2), T))["u"]
+    with pytest.raises(PlantloopError, match=message):
+        shown(d, n=n)
+    with pytest.raises(PlantloopError, match=message):
+        For(flywheel(), Diagram("other").parameter("n", n), T)
