@@ -1,7 +1,6 @@
 """The co-simulation master with linear units in plain Python, against exact maps and published numbers."""
 
 import json
-import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -265,53 +264,6 @@ def test_sampled_inputs_are_held():
     d.connect("hold.y", "unit.u")
     simulate(d, 1.0, coupling=Coupling(extrapolation=2))
     assert not any(slope.any() for entry in unit.log if entry != "closed" for slope in entry[3:4])
-
-
-# --- the start --------------------------------------------------------------------------------------------
-def _gain(k, start=0.0):
-    """y = z + k u with z at rest."""
-    none = np.zeros((1, 1))
-    return LinearUnit(none, none, np.eye(1), np.array([start]), 0.1, D=np.array([[k]]))
-
-
-def test_a_start_through_a_loop_is_consistent():
-    d = Diagram("loop")
-    d.add("a", _gain(2.0, 1.0))
-    d.add("b", _gain(-3.0, 0.5))
-    d.connect("b.y", "a.u")
-    d.connect("a.y", "b.u")
-    r = simulate(d, 0.05, coupling="jacobi", log_at=[0.0])
-    a, b = np.linalg.solve([[1, -2], [3, 1]], [1.0, 0.5])
-    np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [a, b], rtol=1e-9)
-
-
-def _loop(d, name, function):
-    """A unit y = u whose input is a function of its output."""
-    d.add(name, _gain(1.0))
-    d.connect(f"{name}.y", d.add(f"{name}_f", Function(function))["u"])
-    d.connect(f"{name}_f.y", f"{name}.u")
-
-
-def test_a_start_is_found_where_newtons_step_leads_too_far():
-    """u = u + 1.2 atan(u - 7) is solved by 7; only a sixteenth of the first step leads nearer."""
-    d = Diagram("loop")
-    _loop(d, "a", lambda u: u + 1.2 * np.arctan(u - 7.0))
-    _loop(d, "b", lambda u: np.cos(u))
-    r = simulate(d, 0.05, coupling="jacobi", log_at=[0.0])
-    np.testing.assert_allclose([r["a.y"][0, 0], r["b.y"][0, 0]], [7.0, 0.7390851332151607], rtol=1e-9)
-
-
-def test_a_start_that_does_not_exist_names_the_input():
-    """The input that misses most, of its size: by 1 of 1 + |u| here, by a part of that at the other."""
-    d = Diagram("loop")
-    _loop(d, "fine", lambda u: 2.0 - u)
-    _loop(d, "a", lambda u: u + 1.0)
-    with pytest.raises(PlantloopError, match=r"no consistent start .*'a\.u' is") as caught:
-        simulate(d, 1.0, coupling="jacobi")
-    found = re.search(r"is (\S+), but what drives it gives (\S+) \(residual (\S+)\)", str(caught.value))
-    u, given, residual = map(float, found.groups())
-    assert given - u == pytest.approx(1.0) and residual == caught.value.value == pytest.approx(1.0)
-    assert caught.value.path == "a.u" and caught.value.time == 0.0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
