@@ -33,7 +33,7 @@ from blocks.errors import PlantloopError, near_miss
 from cosim.columns import stack
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed, that_fit
-from cosim.segments import EventSegment, Segment
+from cosim.segments import Segment
 from cosim.signal_tree import Leaf, SignalTree
 from cosim.slots import M, MemorySlot, ParameterSlot, Slot, Sought
 from cosim.system_parts import (
@@ -414,27 +414,6 @@ class System:
         """Memories of a kind that have places in h."""
         slots = ((n, s) for n, s in self.held.items() if isinstance(s, MemorySlot))
         return {n: s for n, s in slots if isinstance(s.memory, kind)}
-
-    @property
-    def timed_events(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the events at times that memories hold, and places of these in h, (n,) each."""
-        found = [(k, e.timed) for k, e in enumerate(self.events) if e.timed >= 0]
-        events, places = np.array(found, dtype=int).reshape(-1, 2).T
-        return events, places
-
-    @property
-    def timed_segments(self) -> np.ndarray:
-        """(ne,) the segment of the schedule in which each event fires at its time or follows; -1: none."""
-        found = {s.path: k for k, s in enumerate(self.schedule) if isinstance(s, EventSegment)}
-        there = [found.get(e.path, -1) if e.timed >= 0 or e.follow_time else -1 for e in self.events]
-        return np.array(there, dtype=int)
-
-    def following(self, segment: Segment) -> list[int]:
-        """Numbers of the events whose crossings a segment of events gives, in order."""
-        if not isinstance(segment, EventSegment):
-            return []
-        follow = [k for k, e in enumerate(self.events) if e.path == segment.path and e.follow_time]
-        return [follow[place] for place in segment.following]
 
     @property
     def discrete_places(self) -> list[np.ndarray]:

@@ -31,8 +31,8 @@ class FromData(Block):
 
     data : (times, values) with values (n,) or (n, k); a pandas Series or DataFrame, or an xarray DataArray,
         with the times as index or first dimension; the path of a .csv or .parquet file with the times in its
-        first column, or stored as index by pandas, in a scenario relative to the scenario. Times are in s and
-        increase; structural
+        first column, or stored as index by pandas, in a scenario relative to the scenario. Times are in s
+        and increase; structural
     columns : names of columns, in order; None for all; structural
     interpolation : "linear", "previous" or "cubic"; structural
 

@@ -130,7 +130,6 @@ class Dependencies:
             events = [n for n in sorted(cycle, key=str) if n.kind is TimedEvents]
             if not events:
                 continue
-
             first = min(events, key=partial(self._follows, graph, cycle))
             late = {(n.path, n.kind, n.name) for n in graph.predecessors(first) if n in cycle}
             self.early.setdefault(first.path, set()).update(late)

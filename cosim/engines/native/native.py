@@ -257,7 +257,7 @@ class NativeEngine(Engine):
         """The error of a run that cannot go on, in the words of the reference engine."""
         if (ended := self.instances.ended) is not None:
             return ended
-        run, python, t = self._run, self._in_python(), self._state.t
+        run, python, t, events = self._run, self._in_python(), self._state.t, self.system.events
         python.unknowns.horizon = run.horizon
         if reason == self._pl.PL_CANCELLED:
             return KeyboardInterrupt()
@@ -275,16 +275,15 @@ class NativeEngine(Engine):
         if reason == self._pl.PL_NO_SOLUTION:
             return self._no_solution(python)
         if reason == self._pl.PL_NO_SIGN:
-            return python.workspace.non_finite(t, self.system.events[run.index].place)
+            return python.workspace.non_finite(t, events[run.index].place)
         if reason == self._pl.PL_CHATTERING:
             return python.events.endless(t, list(run.fired[0 : run.n_fired]))
         if reason == self._pl.PL_NO_LAST_ROUND:
             return python.scheduler.endless(self.system.schedule[run.index], t)
         if reason == self._pl.PL_CONFLICT:
-            first, second = (self.system.events[k].name for k in (run.index, run.other))
-            return python.events.conflict(t, first, second)
+            return python.events.conflict(t, events[run.index].name, events[run.other].name)
         if run.index == self._pl.PL_IN_RESET:
-            return python.workspace.non_finite(t, self.system.events[run.other].place, in_reset=True)
+            return python.workspace.non_finite(t, events[run.other].place, in_reset=True)
         if run.index >= 0:
             segment = self.system.schedule[run.index]
             python.scheduler.take(segment, self._returned(segment), t)
@@ -304,8 +303,12 @@ class NativeEngine(Engine):
     def _newest_step(self) -> tuple[Tableau, np.ndarray, list[np.ndarray], np.ndarray]:
         """Method, start, stages and end of the newest step of an explicit method that was tried."""
         run, method = self._run, tableau(self.settings.solver)
-        k = [*self._private(run.k, method.stages)]
-        return method, self._private(run.x0)[0], k, self._private(run.x1)[0]
+        return (
+            method,
+            self._private(run.x0)[0],
+            [*self._private(run.k, method.stages)],
+            self._private(run.x1)[0],
+        )
 
     def _no_solution(self, python: Interpreter) -> SimulationError:
         """A loop without a solution: found again in Python, which explains it."""

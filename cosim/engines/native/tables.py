@@ -24,6 +24,7 @@ from cosim.segments import (
     UpdateSegment,
 )
 from cosim.system import System
+from cosim.timed_events import following, timed_events, timed_segments
 
 KINDS = {
     OutputSegment: "PL_OUTPUT",
@@ -96,7 +97,7 @@ def _rates(system: System) -> Arrays:
 
 def _segments(system: System) -> Arrays:
     starts, writes = _grouped(s.writes for s in system.schedule)
-    follow_starts, follow = _grouped(map(system.following, system.schedule))
+    follow_starts, follow = _grouped(following(system, s) for s in system.schedule)
     return {
         "segment_kind": _integers(bindings.constant(KINDS[type(s)]) for s in system.schedule),
         "segment_rate": _integers(s.activation.number for s in system.schedule),
@@ -116,7 +117,7 @@ def _instants(system: System) -> Arrays:
     """Listed instants [s] of all lists in the order of time."""
     slots = system.held_of(CountedInstants)
     times, lists = system.listed_instants()
-    events, event_times = system.timed_events
+    events, event_times = timed_events(system)
     places = _integers(int(slot.index[0]) for slot in slots.values())
     return {
         "instant_time": times, "instant_list": lists.astype(places.dtype), "instant_place": places[lists],
@@ -155,7 +156,7 @@ def _events(system: System) -> Arrays:
         "rest": _integers(e.rest for e in system.events),
         "eager": _integers(e.eager for e in system.events),
         "timed": _integers(e.timed >= 0 for e in system.events),
-        "timed_segment": _integers(system.timed_segments),
+        "timed_segment": _integers(timed_segments(system)),
         "ends": _integers(bool(e.stop) for e in system.events),
         "anew_start": anew_starts,
         "anew": anew,

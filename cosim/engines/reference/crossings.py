@@ -19,6 +19,7 @@ from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, interpolate
 from cosim.segments import EventSegment
+from cosim.timed_events import following, timed_events, timed_segments
 
 ANEW = 2.0  # stored sign of a crossing whose own reset may have changed it
 LAST_BITS = 2.0**-50  # relative change of a state that counts as its rounding
@@ -54,12 +55,12 @@ class Crossings:
         k = np.arange(len(workspace.context.x))
         self._shaken = 1.0 + LAST_BITS * np.where(k % 2, -1.0, 1.0) * (1.0 + (k % 7) / 7.0)
         self._rest = np.array([float(e.rest) for e in self.events])
-        self._timed_events, self._event_times = s.timed_events
+        self._timed_events, self._event_times = timed_events(s)
         self._timed = np.isin(np.arange(len(s.events)), self._timed_events)
-        self._timed_segment = s.timed_segments
+        self._timed_segment = timed_segments(s)
         self._early = np.array([isinstance(g, EventSegment) and g.early for g in s.schedule], dtype=bool)
         self._following = {
-            k: (workspace.bind(f"following{k}", lambda g=g: [g.expression]), s.following(g))  # type: ignore[misc]
+            k: (workspace.bind(f"following{k}", lambda g=g: [g.expression]), following(s, g))  # type: ignore[misc]
             for k, g in enumerate(s.schedule)
             if isinstance(g, EventSegment) and g.expression.numel()
         }

@@ -20,6 +20,7 @@ from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.segments import EventSegment, RepeatSegment, Segment, SolveSegment
 from cosim.slots import Place
+from cosim.timed_events import timed_events
 
 
 def one_instant(started: float, stop: float) -> float:
@@ -43,7 +44,7 @@ class Scheduler:
         self._first = [int(r.offset * grid) for r in system.rates]
         self._period = [int(r.period * grid) for r in system.rates]
         self._discrete = system.discrete_places
-        _, self._event_times = system.timed_events
+        _, self._event_times = timed_events(system)
         lists = [(name, int(slot.index[0])) for name, slot in system.held_of(CountedInstants).items()]
         times, of = system.listed_instants()
         self._instants = [(t, *lists[k]) for t, k in zip(times.tolist(), of.tolist(), strict=True)]

@@ -18,6 +18,7 @@ from cosim.columns import stack
 from cosim.fmi.export.exported_variables import Exported, Variables
 from cosim.segments import AtRate, EventSegment, Segment
 from cosim.system import System
+from cosim.timed_events import timed_segments
 
 # (rows, columns) of 1 where something depends on something: a sparse matrix of SciPy, which has no types
 Pattern: TypeAlias = Any
@@ -125,7 +126,7 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
                     crossing = sparse.vstack([now(event.crossing)] * len(places))
                     held[places] = _ones(held[places].tocsr() + now(value) + crossing)
 
-    timed = s.timed_segments
+    timed = timed_segments(s)
     for number, segment in enumerate(s.schedule):
         if isinstance(segment, EventSegment):
             reset(np.flatnonzero(timed == number).tolist())
