@@ -302,13 +302,8 @@ class NativeEngine(Engine):
 
     def _newest_step(self) -> tuple[Tableau, np.ndarray, list[np.ndarray], np.ndarray]:
         """Method, start, stages and end of the newest step of an explicit method that was tried."""
-        run, method = self._run, tableau(self.settings.solver)
-        return (
-            method,
-            self._private(run.x0)[0],
-            [*self._private(run.k, method.stages)],
-            self._private(run.x1)[0],
-        )
+        run, own, method = self._run, self._private, tableau(self.settings.solver)
+        return method, own(run.x0)[0], [*own(run.k, method.stages)], own(run.x1)[0]
 
     def _no_solution(self, python: Interpreter) -> SimulationError:
         """A loop without a solution: found again in Python, which explains it."""
