@@ -148,7 +148,7 @@ class Crossings:
         self.unknowns.refresh()
         return not (crossings() * self.workspace.context.signs[events] > self.threshold[events]).all()
 
-    def _note_farthest(self, which: list[int] | slice = slice(None)) -> None:
+    def _note_farthest(self, which: np.ndarray | slice = slice(None)) -> None:
         self.farthest[which] = np.fmax(self.farthest, np.abs(self._now))[which]
         self._largest[which] = np.fmax(self._largest, self.farthest)[which]
 
@@ -202,10 +202,10 @@ class Crossings:
             due = [int(k) for k in changed if self.events[k].direction in (0, signs[k])]
             if due:
                 first = min((self._root(step, k, signs[k], low, high), k) for k in due)
-                self._put(step, 0.5 * (low + first[0]))  # a whole flight of theirs may lie in this quarter
+                self._put(step, 0.5 * (low + first[0]))  # a whole flight may lie in this quarter
                 self.unknowns.refresh()
                 self._now = self._g().copy()
-                self._note_farthest(due)
+                self._note_farthest(changed)
                 return first
             self._note_farthest()
             stored[changed] = signs[changed]

@@ -133,3 +133,23 @@ def test_sliding_without_hysteresis_has_no_progress(engine):
     with pytest.raises(SimulationError, match=r"chattering or Zeno\): 'it\.side o(n|ff)'") as caught:
         simulate(alone(equations), 2.0, engine=engine, log_every=0.1)
     assert caught.value.time == pytest.approx(0.5, abs=1e-6) and "direction" not in caught.value.hint
+
+
+@pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.slow), "native"])
+def test_who_dives_and_comes_back_within_a_quarter_of_a_step_has_left_the_threshold(engine):
+    """Dives of 0.01 s, and hops of 2e-9 s between them: an event for each direction, crossings apart.
+
+    After a hop, which rounding hides, the second event has left its threshold during the dive before it.
+    """
+
+    def equations(b):
+        x, v, a, n = b.continuous("x", 0.0), b.continuous("v", -0.5), b.mode("a", 100.0), b.mode("n", 0.0)
+        b.derivative(x, v)
+        b.derivative(v, a)
+        b.when(x[0], {a: -100.0, v: 1e-7}, direction="rising", name="up")
+        b.when(2.0 * x[0], {a: 100.0, v: -0.5, n: n + 1.0}, direction="falling", name="down")
+        b.output("n", n)
+
+    until, both = 10.205, 2 * 0.5 / 100 + 2 * 1e-7 / 100
+    r = simulate(alone(equations), until, engine=engine, solver="rk4", step=0.1, log_at=[until])
+    assert r["it.n"][-1, 0] == 1 + until // both  # the first at the start

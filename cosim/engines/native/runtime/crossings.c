@@ -295,8 +295,9 @@ static double root(pl_run *r, int i, double side, double low, double high)
     return beyond_at_all ? turn(r, i, side, begin, end) : high;
 }
 
-/* Crossings that fire, into r->fired; how many, and the signs they change to, into `sides`. */
-static int firing(pl_run *r, double *sides)
+/* Crossings that changed their signs: those that fire, at the beginning of r->fired; how many, and the signs they
+   change to, into `sides`. Those of the other direction, at its end, from `others` on. */
+static int firing(pl_run *r, double *sides, int *others)
 {
     int n = 0;
 
@@ -304,35 +305,42 @@ static int firing(pl_run *r, double *sides)
         const int32_t i = r->loud[k];
         const int direction = r->system->direction[i];
         const double now = r->new_signs[i];
-        if (now == r->context->signs[i] || (direction != 0 && direction != now)) continue;
+        if (now == r->context->signs[i]) continue;
+        if (direction != 0 && direction != now) {
+            r->fired[--*others] = i;
+            continue;
+        }
         sides[n] = now;
         r->fired[n++] = i;
     }
     return n;
 }
 
+/* How far some crossings are at a time. */
+static void note_flights(pl_run *r, const int32_t *events, int n, double t)
+{
+    for (int k = 0; k < n; k++)
+        r->farthest[events[k]] = fmax(r->farthest[events[k]], fabs(beyond(r, events[k], 1.0, t)));
+}
+
 /* The first of those that changed their signs between two times, into r->located; its time, into first. */
 static void first_root(pl_run *r, double low, double high, double *first)
 {
+    const int last = r->system->n_events;
+    int others = last;
     double *sides = r->out;
+    const int n = firing(r, sides, &others); /* what looks for a root may look at all anew */
 
-    r->n_fired = firing(r, sides); /* what looks for a root may look at all anew */
-    for (int k = 0; k < r->n_fired; k++) {
+    for (int k = 0; k < n; k++) {
         const double t = root(r, r->fired[k], sides[k], low, high);
         if (r->located >= 0 && !(t < *first)) continue;
         *first = t;
         r->located = r->fired[k];
     }
-}
-
-/* How far those that changed their signs are at a time: a whole flight of theirs may lie in this quarter. */
-static void note_flights(pl_run *r, double t)
-{
-    for (int k = 0; k < r->n_fired; k++) {
-        const int32_t place = r->model->place_of[r->fired[k]];
-        beyond(r, r->fired[k], 1.0, t);
-        note_sizes(r->g, r->reached, place, place + 1);
-    }
+    if (r->located < 0) return;
+    const double middle = 0.5 * (low + *first); /* a whole flight may lie before the first */
+    note_flights(r, r->fired, n, middle);
+    note_flights(r, r->fired + others, last - others, middle);
 }
 
 #define TINY 1e-6 /* of its size in a piece; what goes less far beyond zero and comes back is no crossing */
@@ -422,10 +430,7 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
             return reason;
         }
         first_root(r, low, high, first);
-        if (r->located >= 0) {
-            note_flights(r, 0.5 * (low + *first));
-            return PL_DONE;
-        }
+        if (r->located >= 0) return PL_DONE;
         pl_note_farthest(r);
         for (int k = 0; k < r->n_loud; k++) pl_set_sign(r, r->loud[k], r->new_signs[r->loud[k]]);
         pl_all_looked_at(r);
