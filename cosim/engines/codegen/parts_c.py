@@ -19,6 +19,7 @@ def parts(
     """The table `pl_parts` of a function: its pieces, which of them gives a number, and what each one needs.
 
     functions : those that together give all its numbers; pieces of one read nothing that another one made
+    nx, callees : how many states there are, and what the pieces call, to say which states each one reads
     places : where the numbers that are asked for are given; by default all in order
     """
     pieces = [p for f in functions for p in f.pieces]
