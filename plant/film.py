@@ -1,7 +1,7 @@
 """Moving pictures as files: what stays in a figure is drawn once, what moves once per frame.
 
     film = Film(figure, moving)
-    write_film(Path("motion.gif"), frames(), 25.0)
+    writer_of(Path("motion.gif"))(Path("motion.gif"), frames(), 25.0)
 
 Pixels go to the file as they are: to Pillow in the same colours for all frames, to ffmpeg through a pipe.
 """

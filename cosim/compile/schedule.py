@@ -16,7 +16,7 @@ import networkx as nx
 import numpy as np
 
 from blocks.contract.declared import BlockEvent
-from blocks.contract.memories import Afterwards, CountedInstants, DiscreteState, Repeated
+from blocks.contract.memories import Afterwards, CountedInstants, DelayedSignal, DiscreteState, Repeated
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
@@ -220,8 +220,8 @@ def _jumps_matter(placed: dict[str, PlacedBlock], graph: nx.DiGraph, node: Signa
 
 
 def _jumps(inst: PlacedBlock) -> bool:
-    """May outputs jump at an instant, by ticks or listed instants?"""
-    return bool(inst.traced.declared.ticks or inst.memories(CountedInstants))
+    """May outputs jump at an instant: by ticks, at listed instants, or where a jump comes out of a delay?"""
+    return bool(inst.traced.declared.ticks or inst.memories(CountedInstants) or inst.memories(DelayedSignal))
 
 
 def _writer(placed: dict[str, PlacedBlock], node: SignalNode, alone: set[SignalNode]) -> object:

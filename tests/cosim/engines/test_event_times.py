@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blocks import Clock, Constant, Equations, Hold, Pulse, Step, Sum, UnitDelay
+from blocks import Clock, Constant, Equations, Hold, Pulse, Step, Sum, TransportDelay, UnitDelay
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, SimulationError
 from cosim import FMU, Diagram, Enabled, For, Simulation, Triggered, export_fmu, simulate, simulate_many
+from tests.helpers.made import Made
 
 ENGINES = ("reference", "native")
 PERIOD = 0.1  # as a double it is above 1/10, so that 3 * PERIOD is behind the tick at 3/10 by rounding
@@ -306,3 +307,27 @@ def test_a_loop_of_events_begins_with_one_of_them(engine: str) -> None:
         r = simulate(d, 0.3, log_every=0.1, engine=engine)
         assert r["one.y"][:, 0].tolist() == [0, 1, 2, 3]
         assert r["two.y"][:, 0].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("delay", [0.0, 0.2])
+def test_what_follows_events_sees_a_jump_at_its_instant_before_it_is_sampled(
+    delay: float, engine: str
+) -> None:
+    """A step at 0.5 s, which may come out of a delay: its crossing is counted, and the count held, there."""
+
+    def counted(b: Equations) -> None:
+        u, n = b.input("u"), b.mode("n", 0.0)
+        b.event_at("due", 1e30, lambda _: {n: n + 10.0}, "never")
+        b.when(u - 0.5, {n: n + 1.0}, direction="rising", name="up", follow_time=True)
+        b.output("y", n)
+
+    d = Diagram("jump")
+    d.add("hold", Hold(sample="1/10"))
+    d.add("count", Made(counted))
+    source = d.add("step", Step(0.5 - delay))
+    if delay:
+        source = source >> d.add("late", TransportDelay(delay))
+    source >> d["count"] >> d["hold"]
+    r = simulate(d, 0.7, log_every=0.1, engine=engine)
+    assert r["hold.y"][:, 0].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
