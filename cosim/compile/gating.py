@@ -43,6 +43,7 @@ from blocks.contract.memories import (
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import Traced
 from blocks.errors import BlockError
+from cosim.compile.restarted_holds import samples_in_a_row
 
 ACTIVE, RESTARTS, FRESH = "(active)", "(restarts)", "(fresh)"  # inputs a block gets
 
@@ -207,20 +208,20 @@ class _Gate:
     def _ticks(self, k: int, ticks: Ticks) -> None:
         """Time, count and count since a restart of a rate, as far as the block was active then."""
         three = self.d.tick_symbols[3 * k : 3 * k + 3]
-        read = any(ca.depends_on(e, three) for e in self._every())
-        if not read and not any(m.ticks == ticks for m in self.d.memories_of(RandomDraw)):
+        every, own = ca.veccat(*self._every()), ca.SX.sym(f"(ticks {k})", 3)
+        drawn = any(m.ticks == ticks for m in self.d.memories_of(RandomDraw))
+        if not drawn and not ca.depends_on(every, three):
             return
-        own = ca.SX.sym(f"(ticks {k})", 3)
-        time, fresh = three[0], three[2]
-        once = self.obeyed.once
-        now = self.d.time if once else time
-        since = own[2] + 1 if once else ca.fmin(own[2] + 1, fresh)
+        fresh, once = three[2], self.obeyed.once
+        now = self.d.time if once else three[0]
+        since = own[2] + 1 if once else samples_in_a_row(own, three, float(ticks.period))
+        if self.obeyed.restarts and ca.depends_on(every, fresh):
+            since = ca.if_else(self._fresh_at(ticks), 1, since)
         count = own[1] + 1
         if self.obeyed.restarts and ticks in self.d.counted_anew:
             count = ca.if_else(self._fresh_at(ticks), 1, count)
         value = self.keep(ca.vertcat(now, count, since), own)
-        initial = np.array([float(ticks.offset), 0.0, 0.0])
-        rate = self.obeyed.ticks if once else ticks
+        initial, rate = np.array([float(ticks.offset), 0.0, 0.0]), self.obeyed.ticks if once else ticks
         self.added.append(Conditional(f"(ticks {k})", own, initial, expression=value, ticks=rate))
         shown = own if once else ca.vertcat(own[0], own[1], ca.fmin(own[2], fresh))
         self.eyes.append((three, shown))

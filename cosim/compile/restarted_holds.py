@@ -91,3 +91,13 @@ def _counted(traced: Traced) -> tuple[Ticks, ...]:
     return tuple(
         ticks for ticks, k in zip(d.ticks, counts, strict=True) if ca.depends_on(every, d.tick_symbols[k])
     )
+
+
+def samples_in_a_row(own: ca.SX, whole: ca.SX, period: float) -> ca.SX:
+    """How many samples a hold in a part that pauses may use at a tick: those taken a period apart.
+
+    own, whole : (3,)    time [s], count, and count of samples of a rate: at the newest tick of the part, and
+                         now in the diagram
+    period : s
+    """
+    return ca.fmin(ca.if_else(whole[0] - own[0] > 1.5 * period, 1, own[2] + 1), whole[2])

@@ -6,12 +6,15 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from blocks import Hold, Ramp, Relay, Sine, UnitDelay
+from blocks import Hold, Ramp, Relay, Sine, TimeTable, UnitDelay
 from blocks.contract.rate import Ticks
-from cosim import Diagram, simulate
+from cosim import Diagram, Enabled, Resettable, simulate
 from cosim.compile import vectors
 from cosim.compile.restarted_holds import RestartedHolds
 from cosim.system_parts import TickPlaces
+from plant import Plant
+from plant.elements import Control_PlantInput, Control_PlantOutput, Reference_Variable
+from tests.helpers.slider import PUSH, on_rail
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])
@@ -70,3 +73,50 @@ def test_places_of_counts_are_listed_once(monkeypatch):
         t >> d.add(f"relay{k}", Relay()) >> d.add(f"delay{k}", UnitDelay(sample=0.1 * (1 + k % 2)))
     d.system()
     assert len(made) == 2
+
+
+def held(order, part, condition, on, off, again, engine, log):
+    """The input of a part is t, held in it from samples every 0.05 s."""
+    d = Diagram("d")
+    d.add("u", Ramp()) >> d.add("part", part(Hold(order, sample=0.05)))["u"]
+    signal = TimeTable([0.0, on, off, again], [-1.0, 1.0, -1.0, 1.0], interpolation="previous")
+    d.add("signal", signal) >> d["part"][condition]
+    return simulate(d, until=log[-1], log_at=log, engine=engine)["part.y"][:, 0]
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_hold_that_starts_anew_has_no_samples_from_before(order, engine):
+    """Back at its initial value, an older sample is none: 0.1 - 0 is no slope of t."""
+    log = [0.06, 0.08, 0.11, 0.14, 0.16, 0.21, 0.33, 0.36, 0.41]
+    y = held(order, Resettable, "reset", 0.07, 0.09, 0.32, engine, log)
+    assert y == pytest.approx([0.06, 0.05, 0.1, 0.1, 0.16, 0.21, 0.3, 0.35, 0.41], abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_hold_does_not_extrapolate_from_samples_on_both_sides_of_a_pause(order, reset, engine):
+    """Active from 0.12 to 0.32 and from 0.62 on: 0.65 and 0.3 are not one period apart."""
+    log = [0.13, 0.16, 0.19, 0.21, 0.31, 0.63, 0.66, 0.69, 0.71, 0.76]
+    y = held(order, lambda h: Enabled(h, reset=reset), "enable", 0.12, 0.32, 0.62, engine, log)
+    assert y == pytest.approx([0.0, 0.15, 0.15, 0.21, 0.31, 0.3, 0.65, 0.65, 0.71, 0.76], abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_the_port_of_a_plant_that_starts_anew(engine):
+    """2 kg at rest at 0.07: 0.03 s with 0.05 N, 0.05 s with 0.1 N, then with t."""
+    elements = [
+        Reference_Variable(id=1, expr="0"),
+        Control_PlantInput(id=1, label="f", variable_id_list=(1,), hold_order=1, sampling_period=0.05),
+        PUSH,
+        Reference_Variable(id=2, expr="VX(20)"),
+        Control_PlantOutput(id=1, label="v", variable_id_list=(2,)),
+    ]
+    d = Diagram("d")
+    d.add("u", Ramp()) >> d.add("part", Resettable(Plant.from_model(on_rail(*elements))))["f"]
+    signal = TimeTable([0.0, 0.07], [-1.0, 1.0], interpolation="previous")
+    d.add("signal", signal) >> d["part"]["reset"]
+    r = simulate(d, until=0.25, log_at=[0.07, 0.1, 0.15, 0.25], engine=engine, rtol=1e-10, atol=1e-13)
+    v = np.array([0.0, 0.0015, 0.0065, 0.0065 + (0.25**2 - 0.15**2) / 2]) / 2.0
+    assert r["part.v"][:, 0] == pytest.approx(v, abs=1e-11)
