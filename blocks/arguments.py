@@ -104,6 +104,10 @@ def file_path(value: Any, what: str, example: str = "run.nc") -> Path:
         )
     name = os.fspath(value)
     why = "contains a NUL character" if "\0" in name else ""
+    try:
+        os.fsencode(name)
+    except UnicodeEncodeError:
+        why = "has a character that no name of a file can have"
     if len(name) > LONGEST or any(len(part.encode(errors="replace")) > 255 for part in Path(name).parts):
         why = "is longer than names can be"
     if why:
@@ -123,6 +127,8 @@ def real_numbers(value: Any) -> np.ndarray:
     """
     if np.ma.is_masked(value):
         raise TypeError("masked entries are no numbers")
+    if isinstance(value, bytearray):  # NumPy takes its bytes for numbers, but not those of bytes
+        raise TypeError("bytes are no numbers")
     found = np.asarray(value)
     odd = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64, date, timedelta)
     if found.dtype.kind not in "biufO" or (

@@ -18,7 +18,7 @@ def checked_name(name: Any, whose: str) -> str:
     ------
     WiringError    it is none
     """
-    if not isinstance(name, str) or not name or FORBIDDEN & set(name):
+    if not isinstance(name, str) or not name or FORBIDDEN & set(name) or not kept_by_files(name):
         expected = "a text without '.', '/', '[', ']' or blanks"
         raise WiringError([f"{whose} name is {shown(name)}, expected {expected}."], value=name)
     return name
@@ -37,7 +37,14 @@ def checked_block_name(name: Any, call: str) -> str:
         raise WiringError(
             [f"block name {name!r} must not be empty or contain '.', '/', '[', ']' or blanks."], path=name
         )
+    if not kept_by_files(name):
+        raise WiringError([f"block name {name!r} has a character that files do not keep."], value=name)
     return name
+
+
+def kept_by_files(text: str) -> bool:
+    """Can files hold a text as it is: has it no NUL, where C ends texts, and no half of a character?"""
+    return "\0" not in text and text.encode(errors="ignore").decode() == text
 
 
 def split_port(text: str) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from blocks.fact_sheet import FactSheet
-from cosim.block_names import checked_block_name, checked_name
+from cosim.block_names import checked_block_name, checked_name, kept_by_files
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import drawn_facts, facts_of, parameters_of, states_of
@@ -73,6 +73,11 @@ class Diagram(DiagramWires):
     def __init__(self, name: str = "diagram") -> None:
         if not isinstance(name, str):
             raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
+        if not kept_by_files(name):
+            raise WiringError(
+                [f"the name of a diagram is {shown(name)}, with a character that files do not keep."],
+                value=name,
+            )
         super().__init__(name)
         self._outports: dict[str, PortRef] = {}
         self._parameters = DiagramParameters()

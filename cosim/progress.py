@@ -29,9 +29,11 @@ def check_progress(progress: Any) -> Progress | None:
 
     Raises
     ------
-    PlantloopError      neither a function nor True nor None
+    PlantloopError      neither a function nor True, False or None
     """
-    return None if progress is True else function(progress, "progress", "one number; True shows a bar")
+    if isinstance(progress, bool):
+        return None
+    return function(progress, "progress", "one number; True shows a bar")
 
 
 @contextmanager
@@ -39,7 +41,7 @@ def telling(progress: Any, until: float, unit: str = "s simulated") -> Iterator[
     """What to call with the present time [s] (or another count that ends at `until`).
 
     progress : a function, called as it is; True for a bar, which is a few lines where standard error is no
-        terminal; None for nothing
+        terminal; None or False for nothing
 
     Raises
     ------

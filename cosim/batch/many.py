@@ -243,7 +243,10 @@ def _starts(
 
 def _seed(value: Any, k: int) -> int:
     """The seed of run k."""
-    if not is_number(value) or value != int(number(value, f"run {k}: seed", "a whole number")):
+    if is_whole(value):
+        return int(value)
+    exact = is_number(value) and abs(value) < 2**53  # beyond, neighbours of a float are not whole numbers
+    if not exact or value != int(value):
         raise PlantloopError(f"run {k}: seed is {shown(value)}, expected a whole number.", value=value)
     return int(value)
 

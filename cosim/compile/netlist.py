@@ -67,7 +67,7 @@ class Inport:
                 [f"the size of inport {shown(name)} is {shown(size)}, expected a whole number, 1 or more."],
                 value=size,
             )
-        if unit:
+        if unit is not None:
             units_of(unit, f"inport '{name}'")
         return Inport(int(size), unit)
 

@@ -218,6 +218,10 @@ class Result:
         known, where = self.signals if among is None else among, f"result '{self.name}'"
         if not isinstance(name, str):
             raise UnknownSignalError(f"{shown(name)} is no signal name in {where}.", value=name)
+        if not isinstance(known, Mapping) or not all(s in self.tree for s in known):
+            raise PlantloopError(
+                f"among is {shown(among)}, expected signals of {where}, such as ticks_of.", value=among
+            )
         kind = "sampled signal" if among is self.ticks_of else "signal"
         names = self.tree.names(where, kind, known, UnknownSignalError)
         if among is None and names.find(name) is None and (whole := self._in_what_ran(name)):

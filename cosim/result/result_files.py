@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from blocks.arguments import file_path
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, shown
 from blocks.files import DAMAGE, is_file, replacing
 from cosim.result.drawing import KeptDrawing
 from cosim.result.record import Event, Record, TickSeries, described
 from cosim.result.result_layout import (
     FORMAT,
     Array,
+    Layout,
     UniqueNames,
     check_format,
     fields_from,
@@ -48,8 +49,11 @@ def to_table(result: Record) -> pd.DataFrame:
     """Table of all signals; see `Result.to_pandas`."""
     import pandas as pd
 
+    names = UniqueNames(("time",))  # an input may be called like the index, or like a component
     columns = [
-        s if v.shape[1] == 1 else f"{s}[{i}]" for s, v in result.signals.items() for i in range(v.shape[1])
+        names.take(s if v.shape[1] == 1 else f"{s}[{i}]")
+        for s, v in result.signals.items()
+        for i in range(v.shape[1])
     ]
     values = np.hstack([np.empty((len(result.time), 0)), *result.signals.values()])
     return pd.DataFrame(values, index=pd.Index(result.time, name="time"), columns=columns)
@@ -98,6 +102,7 @@ def _write_netcdf(result: Record, path: Path, drawing: KeptDrawing | None) -> No
     from netCDF4 import Dataset
 
     layout = layout_of(result, file_name_of)
+    _check_texts(layout)
     with Dataset(path, "w", format="NETCDF4") as file:
         file.set_fill_off()  # every number is written, and NaN is a value like others
         file.setncatts(layout.attrs)
@@ -116,6 +121,19 @@ def _write_netcdf(result: Record, path: Path, drawing: KeptDrawing | None) -> No
                 group.createDimension(name, len(values))
                 made = group.createVariable(name, values.dtype, (name,), zlib=True, shuffle=True)
                 made[:] = values
+
+
+def _check_texts(layout: Layout) -> None:
+    """Refuse texts that the file would end early, without a word."""
+    arrays = layout.arrays.values()
+    listed = (text for a in arrays if a.values.dtype.kind == "U" for text in a.values.flat)
+    for text in (*layout.attrs.values(), *(t for a in arrays for t in a.attrs.values()), *listed):
+        if isinstance(text, str) and "\0" in text:
+            raise PlantloopError(
+                f"a NetCDF file ends texts at a NUL character, as one of this result has: {shown(text)}.",
+                value=text,
+                hint="Save it as .npz.",
+            )
 
 
 def _parts(drawing: KeptDrawing) -> dict[str, np.ndarray]:

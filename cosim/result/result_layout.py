@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FORMAT = "plantloop result 1"  # the number grows when an older reader would misread a newer file
+LONGEST = 200  # characters; NetCDF allows 256, and ".component" and underscores may follow
 EVENT = ("event", "event_time", "event_name", "event_before", "event_after")
 
 
@@ -43,8 +45,13 @@ class UniqueNames:
 
 
 def file_name_of(signal: str) -> str:
-    """``signal`` as a name NetCDF allows: ASCII, no slash, a letter, digit or underscore first."""
+    """``signal`` as a name NetCDF allows: ASCII, no slash, a letter, digit or underscore first.
+
+    Of a long one the beginning is kept, and a number that tells it from others.
+    """
     name = quote(signal, safe=".[](),:+-@=")
+    if len(name) > LONGEST:
+        name = f"{name[: LONGEST - 17]}_{sha256(signal.encode()).hexdigest()[:16]}"
     return name if name[:1].isalnum() or name[:1] == "_" else f"_{name}"
 
 

@@ -61,9 +61,9 @@ def study_progress(progress: Any, count: int) -> Iterator[StudyProgress]:
     """A context with the display that receives tallies.
 
     progress : a function of the `Tally` so far; True for a bar on standard error, where that is a terminal;
-        None
+        None or False for nothing
     """
-    called = check_progress(progress) if progress not in (None, False) else None
+    called = check_progress(progress)
     if progress is not True:
         yield StudyProgress(called)
         return

@@ -91,7 +91,7 @@ def given_times(
         found = real_numbers(times)
     except (TypeError, ValueError, OverflowError):
         found = np.zeros((0, 0))
-    if found.ndim != 1:
+    if found.ndim != 1 or np.asarray(times).dtype.kind == "b":  # such as ``times > 1``
         raise PlantloopError(f"{what}: got {shown(times)}, expected a list of times [s].", value=times)
     if not np.isfinite(found).all() or (np.diff(found) < 0).any():
         raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
