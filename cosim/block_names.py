@@ -42,6 +42,21 @@ def checked_block_name(name: Any, call: str) -> str:
     return name
 
 
+def checked_diagram_name(name: Any) -> str:
+    """A name of a diagram, any text that files keep, as it is.
+
+    Raises
+    ------
+    WiringError    it is none
+    """
+    if not isinstance(name, str):
+        raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
+    if not kept_by_files(name):
+        why = "which has a character that files do not keep"
+        raise WiringError([f"the name of a diagram is {shown(name)}, {why}."], value=name)
+    return name
+
+
 def kept_by_files(text: str) -> bool:
     """Can files hold a text as it is: has it no NUL, where C ends texts, and no half of a character?"""
     return "\0" not in text and text.encode(errors="ignore").decode() == text

@@ -26,7 +26,7 @@ from blocks.contract.services import services
 from blocks.contract.units import Units
 from blocks.errors import PlantloopError, WiringError, near_miss, shown
 from blocks.fact_sheet import FactSheet
-from cosim.block_names import checked_block_name, checked_name, kept_by_files
+from cosim.block_names import checked_block_name, checked_diagram_name, checked_name
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Driven, Inport, Netlist
 from cosim.diagram_facts import drawn_facts, facts_of, parameters_of, states_of
@@ -71,14 +71,7 @@ class Diagram(DiagramWires):
     """
 
     def __init__(self, name: str = "diagram") -> None:
-        if not isinstance(name, str):
-            raise WiringError([f"the name of a diagram is {shown(name)}, expected a text."], value=name)
-        if not kept_by_files(name):
-            raise WiringError(
-                [f"the name of a diagram is {shown(name)}, with a character that files do not keep."],
-                value=name,
-            )
-        super().__init__(name)
+        super().__init__(checked_diagram_name(name))
         self._outports: dict[str, PortRef] = {}
         self._parameters = DiagramParameters()
         self._inner_values: dict[str, Any] = {}  # what was changed in the diagrams and blocks inside, by name
@@ -269,7 +262,7 @@ class Diagram(DiagramWires):
 
     def content(self, name: str) -> Block | Diagram | Subsystem | Inport:
         """What is in a node: a block, a diagram, a subsystem or an input of this diagram."""
-        found: Block | Diagram | Subsystem | Inport = self._graph.nodes[name]["block"]
+        found: Block | Diagram | Subsystem | Inport = self._data(name)["block"]
         return found
 
     @property

@@ -111,6 +111,7 @@ class DiagramWires(abc.ABC):
 
     def drivers(self, name: str) -> dict[str, tuple[str, str]]:
         """Which node and port drive the inputs of a node, by input."""
+        self._data(name)
         wires = self._graph.in_edges(name, data=True)
         return {data["target"]: (source, data["source"]) for source, _, data in wires}
 
@@ -121,21 +122,32 @@ class DiagramWires(abc.ABC):
         self._changed()
 
     def __getitem__(self, name: str) -> Node:
+        self._data(name)
+        return Node(self, name)
+
+    def _data(self, name: str) -> dict[str, Any]:
+        """What is kept of a node.
+
+        Raises
+        ------
+        WiringError    no such block
+        """
         if not isinstance(name, str) or name not in self._graph:
             near = near_miss(name, self._graph.nodes)
             raise WiringError([f"no block '{name}' in diagram '{self.name}'; {near}"])
-        return Node(self, name)
+        found: dict[str, Any] = self._graph.nodes[name]
+        return found
 
     def __contains__(self, name: object) -> bool:
         return name in self._graph
 
     def given(self, name: str) -> dict[str, Any]:
         """Parameters a subsystem was given where it was added."""
-        return dict(self._graph.nodes[name]["given"])
+        return dict(self._data(name)["given"])
 
     def ports_at(self, name: str) -> NodePorts:
         """The ports of a node, by name; see `Node.ports`."""
-        found = self._graph.nodes[name]
+        found = self._data(name)
         inside = found["block"]
         if not isinstance(inside, (Block, Inport, DiagramWires)):  # it may still be written
             return ports_of(inside)

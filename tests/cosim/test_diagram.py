@@ -1,5 +1,7 @@
 """The diagram as a data structure: adding, connecting, looking, and what is refused at once."""
 
+import re
+
 import networkx as nx
 import pytest
 
@@ -188,3 +190,13 @@ def test_ports_of_a_diagram_inside_follow_what_is_added_to_it_later():
     assert (d["in"].ports.inputs, d["in"].ports.outputs) == (("u", "v"), ("y", "z"))
     d.replace("in", Gain(2.0))
     assert (d["in"].ports.inputs, d["in"].ports.outputs) == (("u",), ("y",))
+
+
+@pytest.mark.parametrize("ask", ["content", "drivers", "given", "ports_at"])
+@pytest.mark.parametrize("name", ["gian", "", 3, ["gain"], None])
+def test_what_is_asked_of_a_block_that_is_not_there_is_refused(ask, name):
+    d = Diagram("d")
+    d.add("gain", Gain(2.0))
+    getattr(d, ask)("gain")
+    with pytest.raises(WiringError, match=f"no block '{re.escape(str(name))}' in diagram 'd'"):
+        getattr(d, ask)(name)
