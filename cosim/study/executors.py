@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from blocks.errors import PlantloopError, near_miss
+from blocks.errors import PlantloopError, near_miss, shown
 from cosim.batch.ways import no_processes
 from cosim.study.job import Job, Pieces, Tell
 from cosim.study.store import StudyStore
@@ -198,6 +198,9 @@ def executor_for(plan: StudyPlan, wanted: str | None, scheduler: str | None) -> 
     ------
     PlantloopError     there is no such executor, or a scheduler is given to another than Dask
     """
+    for name, given in {"executor": wanted, "scheduler": scheduler}.items():
+        if not isinstance(given, str | None):
+            raise PlantloopError(f"{name} is {shown(given)}, expected a text.", value=given)
     if wanted is not None and wanted not in EXECUTORS:
         raise PlantloopError(f"no executor '{wanted}'; {near_miss(wanted, EXECUTORS)}", value=wanted)
     if scheduler is not None and wanted not in (None, "dask"):

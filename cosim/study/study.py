@@ -40,7 +40,7 @@ from cosim.study.study_progress import study_progress, warn_of_cases
 from cosim.study.study_schema import StudyTables
 from cosim.study.study_units import units_of
 from cosim.study.verdicts import Ending
-from cosim.study.wanted_cases import named, unfinished
+from cosim.study.wanted_cases import named, numbers_of_cases, unfinished
 from cosim.study.windows import check_windows
 from cosim.study.work import Tally
 
@@ -210,8 +210,8 @@ class Study:
 
         `cosim sweep --dry-run` prints it.
         """
-        numbers = np.arange(len(self)) if cases is None else np.asarray(cases, dtype=np.int64)
-        return estimated(self.plan, self.manifest(), sample, numbers)
+        numbers = np.arange(len(self)) if cases is None else numbers_of_cases(cases, len(self))
+        return estimated(self.plan, self.manifest(), whole_number(sample, "sample"), numbers)
 
     def wanted(
         self,

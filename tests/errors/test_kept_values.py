@@ -8,7 +8,7 @@ import pytest
 from blocks import Constant, Integrator
 from blocks.arguments import file_path, real_numbers
 from blocks.errors import PlantloopError, WiringError
-from cosim import Diagram, Result, simulate, simulate_many
+from cosim import Diagram, Result, Study, simulate, simulate_many
 from cosim.engines.reference.log import given_times
 from cosim.progress import check_progress
 from cosim.study.study_progress import study_progress
@@ -112,3 +112,20 @@ def test_seeds_of_many_runs_are_whole_numbers_that_differ_from_their_neighbours(
 
 def test_seeds_of_many_runs_may_be_as_large_as_that_of_one():
     simulate_many(Constant(1.0), [{"seed": 10**400}, {"seed": -1}, {"seed": 2.0}], 0.1)
+
+
+def test_arguments_of_studies_of_other_types_are_refused(tmp_path):
+    study = Study(Constant(1.0), until=0.1, sweep={"value": [1.0, 2.0]}, engine="reference")
+    for wrong in (3, ["x"], np.arange(5.0), np.empty(0), {1: 2}, object()):
+        for name in ("executor", "scheduler"):
+            with pytest.raises(PlantloopError, match=f"{name} is .*expected a text"):
+                study.run(tmp_path / "out", **{name: wrong})
+        with pytest.raises(PlantloopError, match="cases is .*from 0 to 1"):
+            study.estimate(cases=wrong)
+    for wrong in (True, 1.5, {1: 2}, object()):
+        with pytest.raises(PlantloopError, match="only is .*expected numbers of cases"):
+            study.run(tmp_path / "out", only=wrong)
+    for wrong in (True, -1, np.nan, "x", [1]):
+        with pytest.raises(PlantloopError, match="sample is"):
+            study.estimate(sample=wrong)
+    assert study.estimate(sample=1, cases=[1]).cases == 1
