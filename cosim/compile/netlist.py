@@ -151,9 +151,9 @@ class Netlist:
         for name, value in values.items():
             node, deeper, rest = _first_step(name)
             inner = nodes.get(node)
-            around = nodes.get(self._enclosing(name)) if inner is None else None
-            if isinstance(around, EnclosingBlock):
-                nodes[self._enclosing(name)] = around.with_enclosed(around.enclosed().changed({name: value}))
+            by = self._enclosing(name) if inner is None else ""
+            if isinstance(around := nodes.get(by), EnclosingBlock):
+                nodes[by] = around.with_enclosed(around.enclosed().changed({name: value}))
             elif isinstance(inner, Netlist) and deeper == "/":
                 nodes[node] = inner.changed({rest: value})
             elif isinstance(inner, Netlist) and rest in inner.parameters:

@@ -157,8 +157,14 @@ def test_a_hung_compiler_is_given_up_after_a_time_and_not_waited_for_twice(hung,
     assert list((hung / "cache").glob("making-*")) == []
 
 
+COMPILING = {
+    "a run": lambda folder: simulate(fresh(), 0.1, engine="native"),
+    "an export": lambda folder: export_fmu(fresh(), folder / "x.fmu", solver="rk4", step=0.1),
+}
+
+
 @pytest.mark.parametrize("taken", ["by the process", "by another thread"])
-@pytest.mark.parametrize("work", ["a run", "an export"])
+@pytest.mark.parametrize("work", COMPILING)
 def test_ctrl_c_ends_a_hung_compiler_at_once(hung, work, taken):
     """Also one that another thread takes: like one just before a wait, it wakes nobody who waits."""
 
@@ -171,16 +177,13 @@ def test_ctrl_c_ends_a_hung_compiler_at_once(hung, work, taken):
 
     threading.Thread(target=interrupt, daemon=True).start()
     with pytest.raises(KeyboardInterrupt):
-        if work == "a run":
-            simulate(fresh(), 0.1, engine="native")
-        else:
-            export_fmu(fresh(), hung / "x.fmu", solver="rk4", step=0.1)
+        COMPILING[work](hung)
     assert list((hung / "cache").glob("making-*")) == []
     listed = subprocess.run(["ps", "-ef"], capture_output=True, text=True, check=False).stdout
     assert "hung-cc" not in listed or str(hung) not in listed
 
 
-@pytest.mark.parametrize("work", ["a run", "an export"])
+@pytest.mark.parametrize("work", COMPILING)
 def test_ctrl_c_that_comes_while_threads_are_begun_ends_a_hung_compiler_too(hung, work, monkeypatch):
     submit = ThreadPoolExecutor.submit
 
@@ -193,10 +196,7 @@ def test_ctrl_c_that_comes_while_threads_are_begun_ends_a_hung_compiler_too(hung
 
     monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        if work == "a run":
-            simulate(fresh(), 0.1, engine="native")
-        else:
-            export_fmu(fresh(), hung / "x.fmu", solver="rk4", step=0.1)
+        COMPILING[work](hung)
     assert list((hung / "cache").glob("making-*")) == []
 
 

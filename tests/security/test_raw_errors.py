@@ -40,7 +40,7 @@ TEXTS = {
     "deep array": "a = " + "[" * 100_000 + "]" * 100_000,
     "array of depth 500": "a = " + "[" * 500 + "]" * 500,
     "deep tables": "a = " + "{b=" * 1000 + "1" + "}" * 1000,
-    "long dotted key": ".".join("a" for _ in range(100_000)) + " = 1\n" + BASE,  # an hour for tomllib
+    "long dotted key": ".".join("a" for _ in range(100_000)) + " = 1\n" + BASE,  # quadratic in tomllib
     "long key of many words": " . ".join(f"'a {k}'" for k in range(100_000)) + " = 1\n" + BASE,
     "long header": "[" + ".".join("a" for _ in range(100_000)) + "]\nx = 1\n",
     "long key in braces": "a = {" + ".".join("a-1" for _ in range(100_000)) + " = 1}\n" + BASE,
