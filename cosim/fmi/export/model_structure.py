@@ -20,7 +20,8 @@ from cosim.segments import AtRate, EventSegment, Segment
 from cosim.system import System
 from cosim.timed_events import timed_segments
 
-# (rows, columns) of 1 where something depends on something: a sparse matrix of SciPy, which has no types
+# (rows, columns) True where something depends on something: a sparse matrix of SciPy, which has no types.
+# Sums and products of truth values are truth values, of however many terms.
 Pattern: TypeAlias = Any
 
 
@@ -54,14 +55,13 @@ class _Patterns:
         s = self.system = system
         self.sizes = (1, len(s.x0), len(s.h0), len(s.p0))
         self.columns = sum(self.sizes)
-        m, w = s.residual.numel(), sparse.lil_matrix((len(s.w0), self.columns), dtype=np.int8)
+        m, w = s.residual.numel(), sparse.lil_matrix((len(s.w0), self.columns), dtype=bool)
         for delay in s.delays:
             w[delay.places] = _any(self._direct(delay.seconds))
-            w[delay.places, 0] = 1
+            w[delay.places, 0] = True
         if m:  # all unknowns of a loop depend on everything it reads
-            delayed = _any(_pattern(s.residual, s.w[m:])) @ w[m:].tocsr() if len(s.w0) > m else None
-            known = _any(self._direct(s.residual))
-            w[:m] = sparse.vstack([_ones(known if delayed is None else known + delayed)] * m)
+            delayed = _pattern(s.residual, s.w[m:]) @ w[m:].tocsr()
+            w[:m] = _each(m, self._direct(s.residual) + delayed)
         self._w = w.tocsr()
 
     def _direct(self, e: ca.SX) -> Pattern:
@@ -70,34 +70,35 @@ class _Patterns:
 
     def of(self, e: ca.SX) -> Pattern:
         """(n, columns) dependencies of an expression."""
-        return _ones(self._direct(e) + _pattern(e, self.system.w) @ self._w)
+        return self._direct(e) + _pattern(e, self.system.w) @ self._w
+
+    @property
+    def x(self) -> slice:
+        """The columns of x."""
+        return slice(1, 1 + self.sizes[1])
 
     @property
     def h(self) -> slice:
         """The columns of h."""
-        return slice(self.sizes[0] + self.sizes[1], self.columns - self.sizes[3])
+        return slice(self.x.stop, self.x.stop + self.sizes[2])
 
 
 def _pattern(e: ca.SX, of: ca.SX) -> Pattern:
     shape = (int(e.numel()), int(of.numel()))
     if 0 in shape:
-        return sparse.csr_matrix(shape, dtype=np.int8)
+        return sparse.csr_matrix(shape, dtype=bool)
     rows, columns = ca.jacobian_sparsity(ca.densify(e), of).get_triplet()
-    return sparse.csr_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
-
-
-def _ones(pattern: Pattern) -> Pattern:
-    """Sums and products of patterns as a pattern."""
-    found = sparse.csr_matrix(pattern)
-    found.data = np.ones(len(found.data), np.int8)
-    return found
+    return sparse.csr_matrix((np.ones(len(rows), bool), (rows, columns)), shape=shape)
 
 
 def _any(pattern: Pattern) -> Pattern:
     """(1, columns) dependencies of all rows together."""
-    if not pattern.shape[0]:
-        return sparse.csr_matrix((1, pattern.shape[1]), dtype=np.int8)
-    return _ones(sparse.csr_matrix(pattern.max(axis=0)))
+    return sparse.csr_matrix(np.ones((1, pattern.shape[0]), bool)) @ pattern
+
+
+def _each(n: int, pattern: Pattern) -> Pattern:
+    """(n, columns) of n numbers that depend on all that any row does."""
+    return sparse.vstack([_any(pattern)] * n, format="csr")
 
 
 def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
@@ -106,8 +107,8 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
     start : at the start, where only rates without offset tick, and modes find their values
     """
     s = patterns.system
-    held = sparse.lil_matrix((len(s.h0), patterns.columns), dtype=np.int8)
-    held[:, patterns.h] = sparse.identity(len(s.h0), dtype=np.int8)
+    held = sparse.lil_matrix((len(s.h0), patterns.columns), dtype=bool)
+    held[:, patterns.h] = sparse.identity(len(s.h0), dtype=bool)
 
     def now(e: ca.SX) -> Pattern:
         return _through(patterns, patterns.of(e), held.tocsr())
@@ -116,15 +117,15 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
         held[s.starting[1]] = now(s.starting[0])
     for rate, ticks in enumerate(s.tick_slots):
         if not start or s.rates[rate].offset == 0:
-            held[[ticks.time, ticks.count, *ticks.since]] = 0
-            held[ticks.time, 0] = 1
+            held[[ticks.time, ticks.count, *ticks.since]] = False
+            held[ticks.time, 0] = True
 
     def reset(which: Sequence[int]) -> None:
         for event in (s.events[k] for k in which):
             for vector, places, value in event.resets:
                 if vector == "h":
-                    crossing = sparse.vstack([now(event.crossing)] * len(places))
-                    held[places] = _ones(held[places].tocsr() + now(value) + crossing)
+                    crossing = _each(len(places), now(event.crossing))
+                    held[places] = held[places].tocsr() + now(value) + crossing
 
     timed = timed_segments(s)
     for number, segment in enumerate(s.schedule):
@@ -134,7 +135,7 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
             continue
         found = now(segment.expression)
         if not segment.refreshes:  # a loop: each depends on everything that any of them does
-            found = sparse.vstack([_any(found)] * len(segment.writes), format="csr")
+            found = _each(len(segment.writes), found)
         held[segment.writes] = found
     reset(range(len(s.events)))
     return held.tocsr()
@@ -149,10 +150,8 @@ def _through(patterns: _Patterns, found: Pattern, held: Pattern) -> Pattern:
     """Replace dependencies on held values by the dependencies of these values."""
     h = patterns.h
     before, after = found[:, : h.start], found[:, h.stop :]
-    rest = sparse.hstack(
-        [before, sparse.csr_matrix((found.shape[0], h.stop - h.start), dtype=np.int8), after]
-    )
-    return _ones(rest + found[:, h].astype(np.int32) @ held)
+    none = sparse.csr_matrix((found.shape[0], h.stop - h.start), dtype=bool)
+    return sparse.hstack([before, none, after]) + found[:, h] @ held
 
 
 def structure_of(system: System, variables: Variables, shown: ca.SX, event_mode: bool) -> Structure:
@@ -168,35 +167,36 @@ def structure_of(system: System, variables: Variables, shown: ca.SX, event_mode:
     )
     at_events = signals
     if event_mode:
-        at_events = _ones(signals + _through(p, signals, _after_ticks(p, start=False)))
+        at_events = signals + _through(p, signals, _after_ticks(p, start=False))
     start = _after_ticks(p, start=True)
-    first_signals, first_rates = _through(p, signals, start), _through(p, rates, start)
+    first_signals, first_rates = (_through(p, e, start) for e in (signals, rates))
     known = _columns(p, variables, ("UNIT_TIME", "UNIT_STATE", "UNIT_INPUT"))
     kinds = ("UNIT_TIME", "UNIT_STATE", "UNIT_INPUT", "UNIT_PARAMETER", "UNIT_HELD", "UNIT_DISCRETE")
     given = _columns(p, variables, kinds)
-    projected = sparse.csr_matrix((p.sizes[1], p.columns), dtype=np.int8)
-    if system.invariants.numel():  # states are moved onto the invariants: each depends on all
-        moved = sparse.csr_matrix((1, p.columns), dtype=np.int8) + _any(p.of(system.invariants))
-        moved = sparse.lil_matrix(moved)
-        moved[0, 1 : 1 + p.sizes[1]] = 1
-        projected = sparse.vstack([_ones(moved)] * p.sizes[1], format="csr")
-        first_signals, first_rates = (
-            _ones(first + first[:, 1 : 1 + p.sizes[1]].astype(np.int32) @ projected)
-            for first in (first_signals, first_rates)
-        )
     outputs = [v for v in variables.of("UNIT_SIGNAL") if v.causality == "output"]
-    derivatives = variables.of("UNIT_RATE")
-    unknown_at_start = [_unknown(v, first_signals, given) for v in outputs]
-    for v in variables.of("UNIT_STATE"):
-        if v.initial == "approx":
-            unknown_at_start.append(_unknown(v, projected, given))
-    unknown_at_start += [_unknown(v, first_rates, given) for v in derivatives]
+    states, derivatives = variables.of("UNIT_STATE"), variables.of("UNIT_RATE")
+    moved = []
+    if system.invariants.numel():
+        onto = _onto_invariants(p)
+        first_signals, first_rates = (e + e[:, p.x] @ onto for e in (first_signals, first_rates))
+        moved = [_unknown(v, onto, given) for v in states]
     return Structure(
         tuple(_unknown(v, at_events, known) for v in outputs),
         tuple(_unknown(v, rates, known) for v in derivatives),
         tuple(_unknown(v, crossings, known) for v in variables.of("UNIT_INDICATOR")),
-        tuple(unknown_at_start),
+        (
+            *(_unknown(v, first_signals, given) for v in outputs),
+            *moved,
+            *(_unknown(v, first_rates, given) for v in derivatives),
+        ),
     )
+
+
+def _onto_invariants(p: _Patterns) -> Pattern:
+    """(nx, columns) dependencies of states that are moved onto the invariants: each on all."""
+    read = sparse.lil_matrix(_any(p.of(p.system.invariants)))
+    read[0, p.x] = True
+    return _each(p.sizes[1], read)
 
 
 def _columns(p: _Patterns, variables: Variables, kinds: Sequence[str]) -> dict[int, int]:

@@ -13,6 +13,7 @@ import pytest
 
 import blocks as B
 from blocks import Block
+from blocks.library.starts import start_time
 from cosim import Diagram, export_fmu
 
 LISTS = ("outputs", "derivatives", "initialUnknowns", "eventIndicators")
@@ -179,6 +180,24 @@ def test_a_loop_depends_on_what_the_delays_in_it_do(tmp_path):
     assert start == {"y": {"time", "v", "past.delay", "g.k"}}
 
 
+@pytest.mark.parametrize("n", [255, 256])
+def test_dependencies_of_many_numbers_are_not_lost(n, tmp_path):
+    """A sum of n delayed signals depends on time, in a loop too, and one of n samples on all inputs."""
+    d = Diagram("many")
+    u = d.inport("u", n)
+    for name, block in (("past", B.TransportDelay(0.5, [0.0] * n)), ("now", B.Hold(sample=0.1))):
+        d.connect(u, d.add(name, block)["u"])
+        d.connect(f"{name}.y", d.add(f"of_{name}", B.Gain([[1.0] * n]))["u"])
+        d.outport(f"total_{name}", f"of_{name}.y")
+    s = d.add("s", B.Sum("+-"))
+    d.connect(d.add("half", B.Gain(0.5))["y"], s["in2"])
+    d.connect("of_past -> s.in1", "s -> half")
+    d.outport("looped", "half.y")
+    outputs = lists(d, tmp_path, version="2.0", solve_loops=True)[0]
+    assert outputs["total_past"] == outputs["looped"] == {"time"}
+    assert outputs["total_now"] == {f"u[{k + 1}]" for k in range(n)}
+
+
 @dataclass(frozen=True)
 class Switch(Block):
     """Where u rises through 1, m becomes v; n is what nothing changes; x starts anew there."""
@@ -277,3 +296,22 @@ def test_a_branch_follows_its_condition_at_ticks_and_at_the_start(tmp_path):
     assert {k: v & {"u", "v", "w"} for k, v in start.items()} == outputs
     assert all(v == {"v"} for v in indicators.values()) and indicators
     assert lists(d, tmp_path, kinds=["cs"])[0] == {"y": {"u", "w"}, "held": set()}
+
+
+@dataclass(frozen=True)
+class Begun(Block):
+    """The time at which the run began, and how long ago that was."""
+
+    def define(self, b):
+        begin = start_time(b)
+        b.output("began", begin)
+        b.output("age", b.time - begin)
+
+
+def test_what_is_found_at_the_start_alone_is_memory_later(tmp_path):
+    d, b = wired(Begun())
+    for name in ("began", "age"):
+        d.outport(f"its_{name}", b[name])
+    outputs, _, start, _ = lists(d, tmp_path)
+    assert outputs == {"its_began": set(), "its_age": {"time"}}
+    assert start == {"its_began": {"time"}, "its_age": {"time"}}
