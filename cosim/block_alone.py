@@ -5,6 +5,7 @@ from __future__ import annotations
 from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.trace import trace
+from blocks.contract.units import names_of
 from cosim.compile.netlist import Driven, Inport
 from cosim.diagram import Diagram
 from cosim.names import no_block
@@ -25,7 +26,7 @@ def around(block: Block) -> Diagram:
     node = d.add(ALONE, block)
     probe = trace(block, {}, guess=1).declared
     for i in probe.inputs:
-        inport = d._node(i.name, Inport(i.size, start=i.unconnected), of_port=True)
+        inport = d._node(i.name, Inport(i.size, names_of(i.units), i.unconnected), of_port=True)
         d.connect(inport["out"], node[i.name])
     for o in probe.outputs:
         if not o.auxiliary:

@@ -245,7 +245,7 @@ class _Shown:
             full, component = s.locate(name)
             if full not in s.signals:  # a variable of its own
                 continue
-            is_output = full in self.outputs and component is None
+            is_output = name in self.outputs or (full in self.outputs and component is None)
             if is_output or (full in own and ca.is_equal(own[full], s.signals[full].expression)):
                 continue
             self.add_signal(name, full, component, "local")
