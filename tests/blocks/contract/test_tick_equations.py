@@ -12,7 +12,7 @@ from blocks import Block, BlockError
 from blocks.contract.memories import CountedInstants, RandomDraw, SampledMemory
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import trace
-from cosim import Simulation
+from cosim import Diagram, Simulation
 from tests.helpers.made import Made, alone
 
 PERIOD, OFFSET = 0.25, 0.125
@@ -206,3 +206,41 @@ def test_masked_instants_are_refused():
     with pytest.raises(BlockError, match="masked entries are no times"):
         trace(Made(lambda b: b.instants(times)), {})
     trace(Made(lambda b: b.instants(np.ma.masked_array([0.25], mask=[False]))), {})
+
+
+def test_without_an_offset_the_first_tick_is_at_zero_and_before_it_samples_are_zero():
+    for call in ("tick_time", "tick_count", "sample_count", "clock"):
+        declared = trace(Made(lambda b, call=call: getattr(b, call)("1/4")), {}).declared
+        assert list(declared.ticks) == [Ticks.of("1/4")], call
+    declared = trace(Made(lambda b: (b.sampled(3.0, "1/4"), b.random("1/4"))), {}).declared
+    assert [m.rate for m in declared.memories] == [Ticks.of("1/4")] * 2
+    assert [m.initial.tolist() for m in declared.memories] == [[0.0], [0.0]]
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_samples_are_counted_anew_at_an_event_in_front_and_ticks_are_not(engine):
+    """The input jumps at 0.6 s by an event: samples of it before are of no use to a hold, and 1 is left."""
+
+    def jumps(b):
+        m = b.mode("m", 1.0)
+        b.when(b.time - 0.6, {m: 5.0}, direction="rising", name="jump")
+        b.output("y", m)
+
+    def counts(b):
+        now = b.sampled(b.input("u", size=1), PERIOD)
+        before = b.discrete("before", 0.0, PERIOD)
+        b.update(before, b.input("v", size=1))
+        b.sample_history(now, [before])
+        b.output("ticks", b.tick_count(PERIOD))
+        b.output("samples", b.sample_count(PERIOD))
+
+    d = Diagram("jumping")
+    for name, block in (("jumps", Made(jumps)), ("counts", Made(counts))):
+        d.add(name, block)
+    d.connect("jumps.y -> counts.u, counts.v")
+    with Simulation(d, engine=engine) as s:
+        found = []
+        for t in (0.55, 0.65, 0.8, 1.1):
+            s.advance(t)
+            found.append([s.value("counts.ticks").item(), s.value("counts.samples").item()])
+    assert found == [[3.0, 3.0], [3.0, 1.0], [4.0, 2.0], [5.0, 3.0]]
