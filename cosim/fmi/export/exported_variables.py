@@ -72,7 +72,7 @@ class Exported:
                 yield _indexed(self.name, indices, self.derivative_of is not None), k
 
 
-def _indexed(name: str, indices: Sequence[int], rate: bool = False) -> str:
+def _indexed(name: str, indices: Sequence[int], rate: bool) -> str:
     """The name of an entry: y[2], or of a rate der(x[2])."""
     if not indices:
         return name

@@ -8,25 +8,76 @@
 
 static const int FIRST_PIECES = 512; /* room in the history of a delay */
 
-/* Lay out the numbers that change, one vector after the other; without memory, how many there are. */
-static size_t layout(unit *u, int64_t *next)
+/* Numbers of 8 bytes in one piece of memory; where there is none yet, they are counted. */
+typedef struct {
+    double *begin;
+    size_t used;
+} room;
+
+/* The next `n` of them. */
+static void *take(room *r, size_t n)
+{
+    double *here = r->begin ? r->begin + r->used : NULL;
+
+    r->used += n + 1; /* none is empty, so that no two lie in one place */
+    return here;
+}
+
+/* The numbers that change, one vector after the other; returns how many there are. */
+static size_t lay_out_changing(unit *u, void *memory)
 {
     const pl_model *m = u->run.model;
     const pl_system *s = u->model->system;
     pl_context *c = &u->context;
-    int64_t *begin = next;
-    double **doubles[] = {&c->x, &c->h, &c->w, &c->p, &c->next, &c->signs, &c->solution};
-    const int32_t sizes[] = {m->nx, m->nh, m->nw, m->np, m->nh, s->n_events, s->n_unknowns};
-    size_t n = 0;
+    room r = {memory, 0};
 
-    for (int i = 0; i < 7; i++) {
-        if (begin) *doubles[i] = (double *)(begin + n);
-        n += (size_t)sizes[i] + 1; /* none is empty, so that no two lie in one place */
-    }
-    if (begin) c->ticks = begin + n;
-    n += (size_t)s->n_rates + 1;
-    if (begin) c->instants = begin + n;
-    return n + (size_t)s->n_lists + 1;
+    c->x = take(&r, (size_t)m->nx);
+    c->h = take(&r, (size_t)m->nh);
+    c->w = take(&r, (size_t)m->nw);
+    c->p = take(&r, (size_t)m->np);
+    c->next = take(&r, (size_t)m->nh);
+    c->signs = take(&r, (size_t)s->n_events);
+    c->solution = take(&r, (size_t)s->n_unknowns);
+    c->ticks = take(&r, (size_t)s->n_rates); /* counts are last, see unit_states.c */
+    c->instants = take(&r, (size_t)s->n_lists);
+    return r.used;
+}
+
+/* Room of the stiff method. */
+static void lay_out_stiff(pl_stiff *s, size_t n, size_t n_bodies, room *r)
+{
+    s->c = take(r, (size_t)s->code->nc);
+    s->v = take(r, (size_t)s->code->nv);
+    s->iv = take(r, (size_t)s->code->niv);
+    s->seed = take(r, 2 * n + 1);
+    s->jacobian = take(r, (size_t)s->column_start[n] + n);
+    s->slope = take(r, n);
+    s->work = take(r, n);
+    s->factors = take(r, s->sparse ? (size_t)s->lu_start[n] : 0);
+    s->dense = take(r, n * n);
+    s->z = take(r, n);
+    s->z1 = take(r, n);
+    s->frames = take(r, n_bodies * sizeof(pl_frame) / sizeof(double));
+    s->pivots = take(r, n);
+}
+
+/* The runtime's own memory, and what is found anew: no part of a state. Returns how many numbers there are. */
+static size_t lay_out_room(unit *u, void *memory)
+{
+    const unit_model *m = u->model;
+    const pl_model *code = u->run.model;
+    room r = {memory, 0};
+    void *own = take(&r, pl_workspace_size(code, m->system) / sizeof(double));
+
+    u->row = take(&r, (size_t)m->n_shown);
+    u->rates = take(&r, (size_t)code->nx);
+    u->old_x = take(&r, (size_t)code->nx);
+    u->kept = take(&r, (size_t)m->n_inputs + (size_t)code->np);
+    u->indicators = take(&r, (size_t)m->system->n_events);
+    u->linear = take(&r, unit_derivative_doubles(u));
+    if (m->stiff) lay_out_stiff(&u->stiff, (size_t)code->nx, (size_t)m->system->n_bodies, &r);
+    if (memory) pl_instantiate(&u->run, own);
+    return r.used;
 }
 
 /* Histories, and the list of stops that delays make. */
@@ -42,43 +93,11 @@ static int reserve_delays(unit *u)
     return unit_grow(u);
 }
 
-static void stiff_room(unit *u, double *next)
-{
-    const pl_model *m = u->run.model;
-    const size_t n = (size_t)m->nx;
-    pl_stiff *s = &u->stiff;
-
-    s->c = next;
-    s->v = s->c + s->code->nc + 1;
-    s->iv = (long long *)(s->v + s->code->nv + 1);
-    s->seed = (double *)(s->iv + s->code->niv + 1);
-    s->jacobian = s->seed + 2 * n + 2;
-    s->slope = s->jacobian + s->column_start[n] + n + 1;
-    s->work = s->slope + n + 1;
-    s->factors = s->work + n + 1;
-    s->dense = s->factors + (s->sparse ? s->lu_start[n] : 0) + 1;
-    s->z = s->dense + n * n + 1;
-    s->z1 = s->z + n + 1;
-    s->frames = (pl_frame *)(s->z1 + n + 1);
-    s->pivots = (int32_t *)(s->frames + u->model->system->n_bodies + 1);
-}
-
-static size_t stiff_doubles(const unit *u)
-{
-    const size_t n = (size_t)u->run.model->nx;
-    const size_t frames = (size_t)u->model->system->n_bodies + 1;
-    const pl_stiff *s = &u->stiff;
-    if (!u->model->stiff) return 0;
-    return (size_t)(s->code->nc + s->code->nv + s->code->niv) + 8 * n + n * n + (size_t)s->column_start[n] +
-           (size_t)(s->sparse ? s->lu_start[n] : 0) + frames * (sizeof(pl_frame) / sizeof(double)) + 20;
-}
-
 unit *unit_create(const unit_model *m, const char *name, int exchange)
 {
     unit *u = calloc(1, sizeof *u);
     if (!u) return NULL;
     const pl_model *code = pl_get_model();
-    const size_t n = (size_t)code->nx;
 
     u->model = m;
     u->exchange = exchange;
@@ -93,38 +112,26 @@ unit *unit_create(const unit_model *m, const char *name, int exchange)
         u->run.stiff = &u->stiff;
     }
     u->name = malloc(strlen(name) + 1);
-    u->n_changing = layout(u, NULL);
+    u->n_changing = lay_out_changing(u, NULL);
     u->changing = calloc(u->n_changing, sizeof(int64_t));
-    const size_t own = pl_workspace_size(code, m->system) / sizeof(double) + 2;
-    const size_t stiff = stiff_doubles(u);
-    const size_t more = (size_t)m->n_shown + 2 * n + (size_t)m->n_inputs + (size_t)code->np +
-                        (size_t)m->system->n_events + 10;
-    const size_t linear = unit_derivative_doubles(u);
-    u->room = calloc(own + stiff + more + linear + n, sizeof(double));
+    u->room = calloc(lay_out_room(u, NULL), sizeof(double));
     u->notes.ticks = calloc((size_t)m->system->n_rates + 1, sizeof(pl_buffer));
-    u->run.counters.limited_by = calloc(n + 1, sizeof(int64_t));
+    u->run.counters.limited_by = calloc((size_t)code->nx + 1, sizeof(int64_t));
     if (!u->name || !u->changing || !u->room || !u->notes.ticks || !u->run.counters.limited_by) {
         unit_free(u);
         return NULL;
     }
     strcpy(u->name, name);
-    layout(u, u->changing);
+    lay_out_changing(u, u->changing);
     if (!reserve_delays(u)) {
         unit_free(u);
         return NULL;
     }
-    u->row = u->room + own;
-    u->rates = u->row + m->n_shown + 1;
-    u->old_x = u->rates + n + 1;
-    u->kept = u->old_x + n + 1;
-    u->indicators = u->kept + m->n_inputs + code->np + 1;
-    u->linear = u->indicators + m->system->n_events + 1;
-    if (m->stiff) stiff_room(u, u->linear + linear);
     u->shown = (pl_buffer){.width = m->n_shown, .places = m->shown, .n_pieces = m->n_pieces, .pieces = m->pieces};
     u->notes.log.rows = u->last_row;
     u->notes.log.capacity = 1;
     u->run.counters.refused_by = -1;
-    pl_instantiate(&u->run, u->room);
+    lay_out_room(u, u->room);
     unit_reset(u);
     return u;
 }
