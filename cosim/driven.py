@@ -36,6 +36,8 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
     ------
     PlantloopError    no such input, a course for a flat system, times that decrease, sizes that differ
     """
+    if inputs is None:
+        return drawn, {}
     given = _columns(inputs)
     courses = {name: value for name, value in given.items() if _is_course(value)}
     constants = {name: value for name, value in given.items() if name not in courses}

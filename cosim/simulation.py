@@ -8,6 +8,7 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache as once
 from typing import TYPE_CHECKING, Any, Unpack
 
 import casadi as ca
@@ -311,7 +312,10 @@ class Simulation:
         ------
         PlantloopError     no list of times, not finite, decreasing, or before the present
         """
-        self._times = None if times is None else given_times(times, self.time)
+        self._log_at(None if times is None else given_times(times, self.time))
+
+    def _log_at(self, times: np.ndarray | None) -> None:
+        self._times = times
         if self._engine.context.started:
             self._kept = self._logged()
         self._engine.start_log([*self._names, *self._hidden], self._times)
@@ -381,10 +385,7 @@ class Simulation:
         found |= {
             f"port {name}": SettingValue(text, "diagram") for name, text in self.system.port_rates.items()
         }
-        casadi = ca.CasadiMeta.version()
-        versions = {"plantloop": __version__, "casadi": casadi, "numpy": np.__version__}
-        versions["python"] = platform.python_version()
-        found |= {f"version of {name}": SettingValue(v, "installed") for name, v in versions.items()}
+        found |= {f"version of {name}": SettingValue(v, "installed") for name, v in _versions().items()}
         found["system hash"] = SettingValue(self.system.hash, "equations and schedule")
         return found
 
@@ -401,6 +402,13 @@ class Simulation:
             "ticks": {str(r): n for r, n in zip(self.system.rates, self._engine.context.ticks, strict=True)},
             "state that limited most steps": self.system.state_name(limited[0][0]) if limited else None,
         }
+
+
+@once
+def _versions() -> dict[str, str]:
+    """What a run depends on that is installed, and its versions."""
+    casadi, python = ca.CasadiMeta.version(), platform.python_version()
+    return {"plantloop": __version__, "casadi": casadi, "numpy": np.__version__, "python": python}
 
 
 Simulation.__doc__ = with_texts(Simulation.__doc__)
@@ -475,7 +483,7 @@ def simulate(
     with sim:
         for name, value in constants.items():
             sim.set_input(name, value)
-        sim.log(times)
+        sim._log_at(times)
         with contextlib.suppress(KeyboardInterrupt):
             sim.advance(until, progress)
             return sim.result()

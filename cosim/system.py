@@ -433,11 +433,15 @@ class System:
 
     def state_name(self, index: int) -> str:
         """Name of a component of x."""
+        names: dict[int, str] = self.derived.get("names of states", self._find_state_names)
+        return names.get(index, f"state {index}")
+
+    def _find_state_names(self) -> dict[int, str]:
+        found: dict[int, str] = {}
         for name, slot in self.states.items():
-            if index in slot.index:
-                where = index - int(slot.index[0])
-                return f"{name}[{where}]" if slot.size > 1 else name
-        return f"state {index}"
+            places = slot.index.tolist()
+            found |= {k: f"{name}[{k - places[0]}]" if slot.size > 1 else name for k in places}
+        return found
 
     def stop_event(self, message: str) -> int:
         """Which of `stops` ended a run with this message, counted from 1; 0 without a message."""

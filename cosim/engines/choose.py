@@ -49,7 +49,7 @@ def _alone(system: System, settings: RunSettings, context: Context) -> Engine:
         return ReferenceEngine(system, settings, context)
     found = obstacles(system, settings)
     if asked == "native":
-        found += _in_python(system)
+        found += system.derived.get("functions without code", lambda: _in_python(system))
         if found:
             raise PlantloopError(
                 f"engine 'native' cannot run '{system.name}': {'; '.join(found)}.",

@@ -19,6 +19,8 @@ def plain(value: object) -> Any:
 
     Never fails, because it runs when a result is being rescued: what JSON cannot hold becomes its text.
     """
+    if type(value) in (float, int, str, bool):
+        return value
     match value:
         case None | bool() | np.bool_():
             return None if value is None else bool(value)
@@ -57,7 +59,7 @@ def checked_instants(values: object, owner: str) -> FloatArray:
     PlantloopError    not one row, or decreasing somewhere
     """
     time = _read_only(values, f"times of {owner}")
-    if time.ndim != 1 or bool(np.any(np.diff(time) < 0)):
+    if time.ndim != 1 or bool((time[1:] < time[:-1]).any()):
         raise PlantloopError(f"times of {owner} must be one row of numbers that never decrease, got {time}.")
     return time
 
@@ -94,6 +96,8 @@ def checked_events(values: Any) -> EventList:
     ------
     PlantloopError    no list of times, names, and values before and after
     """
+    if isinstance(values, EventList):
+        return values
     if not isinstance(values, (tuple, list)):
         raise PlantloopError(f"events is {shown(values)}, expected a list of events.", value=values)
     found = []

@@ -32,7 +32,10 @@ class Event(NamedTuple):
 
 
 class EventList(tuple[Event, ...]):
-    """The events of a run in their order: a tuple of `Event`, printed one per line, at most a dozen."""
+    """The events of a run in their order: a tuple of `Event`, printed one per line, at most a dozen.
+
+    Whoever makes one has seen to it that times are float, names str, and values what JSON can hold.
+    """
 
     def __repr__(self) -> str:
         shown = [f"  {event.time:.9g} s  {event.name}" for event in self]

@@ -73,7 +73,7 @@ class Context:
 
     def copy(self) -> Context:
         """An independent copy; opaque blocks as their states."""
-        return copy.deepcopy(self)
+        return Context(**{name: _copied(value) for name, value in self.__getstate__().items()})
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold."""
@@ -98,6 +98,17 @@ class Context:
         """Equal, bit for bit."""
         mine, theirs = self.__getstate__(), other.__getstate__()
         return all(_equal(mine[k], theirs[k]) for k in mine)
+
+
+def _copied(value: Any) -> Any:
+    """A part of a context for another one; numbers and texts are shared."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list):
+        return list(value)
+    if type(value) is dict:
+        return {name: _copied(part) for name, part in value.items()}
+    return copy.deepcopy(value) if isinstance(value, History) else value
 
 
 def _equal(a: Any, b: Any) -> bool:

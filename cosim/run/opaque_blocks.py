@@ -44,7 +44,9 @@ class Instances:
         for call, path in zip(system.calls, system.callers, strict=True):
             live = self.calls.setdefault(call, LiveCall(call))
             if call.make is not None:
-                name = shared.setdefault(call.make, f"{path}.{call.name()}")
+                if call.make not in shared:
+                    shared[call.make] = f"{path}.{call.name()}"
+                name = shared[call.make]
                 self._makes[name], self._paths[name] = call.make, path
                 self._of_call.setdefault(name, []).append(live)
         for unit in system.units:

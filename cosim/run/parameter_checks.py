@@ -151,6 +151,9 @@ def refuse_booleans(system: System, name: str, value: object) -> None:
 
 def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:
     """The blocks of these parameters, each once."""
+    names = list(names)
+    if not names:
+        return
     every = system.names("parameter")
     changed = [found[0] for name in names if (found := every.find(name)) is not None]
     owners = dict.fromkeys(owner_of(system, name) for name in changed)

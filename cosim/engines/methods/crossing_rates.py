@@ -26,6 +26,10 @@ def moving(s: System) -> list[bool]:
 
 def depend_on_time(s: System) -> bool:
     """True where a crossing depends on t other than through states, so that step control cannot see it."""
+    return s.derived.get("crossings in time", lambda: _depend_on_time(s))
+
+
+def _depend_on_time(s: System) -> bool:
     return bool(s.events) and bool(np.any(ca.which_depends(crossings_of(s), ca.vertcat(s.t, s.w), 1, False)))
 
 

@@ -59,8 +59,10 @@ def remember(source: str) -> None:
 _derived = Derived()
 
 
+@once
 def ffi() -> Any:
     """cffi with the declarations of the header: one in a process, whose types fit each other."""
+    # one thread makes it where several ask at first; later it is found without a lock
     return _derived.get("ffi", lambda: made(_source if _source is not None else described()))
 
 

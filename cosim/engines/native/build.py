@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache as once
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from blocks.contract.derived import Derived
 from cosim.engines.codegen.host_functions import host_functions, numbers_called
 from cosim.engines.codegen.number_tables import NumberTables
 from cosim.engines.codegen.system_functions import whole
@@ -22,6 +24,7 @@ from cosim.engines.methods.stiff import linearised
 from cosim.engines.native import bindings, cache
 from cosim.engines.native.compiler import Compiler, CompilerError, find
 from cosim.engines.native.compiler_jobs import result_of
+from cosim.engines.native.host_calls import HostFunction, described
 from cosim.engines.native.number_files import numbers_apart
 from cosim.engines.native.tables import tables_of
 from cosim.system import System
@@ -51,6 +54,21 @@ def runtime_file(path: Path) -> CFile:
     from cosim.engines.codegen.model_c import CFile
 
     return CFile(path.name, path.read_text(), "-O3" if path.name in LOOPS else "-O2")
+
+
+@dataclass(frozen=True)
+class RowOfSignals:
+    """What the runtime has to know to write some signals side by side.
+
+    width : how many numbers; n_pieces : of the signals that are evaluated for them; n_inner : numbers of x, h
+        and p
+    pointers : to the places of the numbers, to the pieces in order, and to the places of the inner numbers
+    """
+
+    width: int
+    n_pieces: int
+    n_inner: int
+    pointers: tuple[Any, Any, Any]
 
 
 class Compiled:
@@ -85,10 +103,24 @@ class Compiled:
                 if name in system.inner:
                     self.places[name] = (start + slot.index).astype(np.int32)
             start += size
-        self.host_functions = host_functions([whole(system)[1]]) if system.calls else []
+        self.host_functions: Sequence[HostFunction] = ()
+        if system.calls:
+            self.host_functions = described(host_functions([whole(system)[1]]), system.calls)
         self.numbers = bindings.Pointers(tables.numbers)
         self.tables, self._kept = tables_of(system)
+        self.largest_segment = max((s.expression.numel() for s in system.schedule), default=0)
+        self._rows = Derived()
         self.seconds = time.perf_counter() - began
+
+    def row(self, names: tuple[str, ...]) -> RowOfSignals:
+        """A row of some signals, each by its name; found once."""
+        return self._rows.get(names, lambda: self._row(names))
+
+    def _row(self, names: tuple[str, ...]) -> RowOfSignals:
+        places = np.concatenate([np.zeros(0, np.int32), *(self.places[n] for n in names)])
+        pieces, inner = self.pieces(places), places[places >= self.first_inner]
+        pointers = bindings.pointer(places), bindings.pointer(pieces), bindings.pointer(inner)
+        return RowOfSignals(len(places), len(pieces), len(inner), pointers)
 
     def pieces(self, places: np.ndarray) -> np.ndarray:
         """Pieces of the signals that must be evaluated for these places, in order."""
@@ -150,9 +182,10 @@ class CompiledJacobian:
         lists = {n: v for n, v in entry.note.items() if n != "sparse"}
         self.tables = {n: np.array(v, dtype=np.int32) for n, v in lists.items()}
         self.sparse = bool(entry.note["sparse"])
-        self.host_functions: list[ca.Function] = []
+        self.host_functions: Sequence[HostFunction] = ()
         if system.calls:
-            self.host_functions = host_functions([whole(system)[1], linearised(system)[0]])
+            functions = host_functions([whole(system)[1], linearised(system)[0]])
+            self.host_functions = described(functions, system.calls)
 
 
 def compiled_jacobian(system: System) -> CompiledJacobian:

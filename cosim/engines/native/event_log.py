@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cosim.engines.native import bindings as b
-from cosim.result.record import Event
+from cosim.result.record import Event, EventList
 from cosim.system import System
 from cosim.system_parts import SystemEvent
 
@@ -16,9 +18,8 @@ class EventLog:
     """Room for events, and their translation; see `pl_event_log`."""
 
     def __init__(self, system: System, log: b.Structure) -> None:
-        self._events = system.events
-        self._sizes = [sum(len(places) for _, places, _ in e.resets) for e in system.events]
-        self._values = np.zeros(ROOM if system.events else 0)
+        self._layouts: list[_Layout] = system.derived.get("event layouts", lambda: _layouts(system))
+        self._values = np.zeros(ROOM if self._layouts else 0)
         self._log = log
         self.clear()
 
@@ -32,7 +33,7 @@ class EventLog:
 
     def grow(self) -> None:
         """Have room for one more instant at which all events happen."""
-        more = sum(2 + 2 * size for size in self._sizes)
+        more = sum(2 + 2 * layout.size for layout in self._layouts)
         grown = np.zeros(max(2 * len(self._values), self._log.used + more))
         grown[: self._log.used] = self._values[: self._log.used]
         self._values = grown
@@ -51,22 +52,33 @@ class EventLog:
         """Events are no longer written down."""
         self._log.values, self._log.used = b.ffi().NULL, 0
 
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> EventList:
         """All events so far."""
-        found, at = [], 0
-        while at < self._log.used:
-            time, k = float(self._values[at]), int(self._values[at + 1])
-            event, size = self._events[k], self._sizes[k]
-            before, after = (self._values[at + 2 + i * size : at + 2 + (i + 1) * size] for i in (0, 1))
-            old, new = _by_name(event, before), _by_name(event, after)
-            found.append(Event(time, event.name, event.before(old), new))
-            at += 2 + 2 * size
-        return tuple(found)
+        values, found, at = self._values[: self._log.used].tolist(), [], 0
+        while at < len(values):
+            layout, first = self._layouts[int(values[at + 1])], at + 2
+            second = first + layout.size
+            old = {name: tuple(values[first + a : first + z]) for name, a, z in layout.parts}
+            new = {name: tuple(values[second + a : second + z]) for name, a, z in layout.parts}
+            event = layout.event
+            found.append(Event(values[at], event.name, event.before(old), new))
+            at = second + layout.size
+        return EventList(found)
 
 
-def _by_name(event: SystemEvent, values: np.ndarray) -> dict[str, tuple[float, ...]]:
-    found, at = {}, 0
-    for name, (_, places, _) in zip(event.targets, event.resets, strict=True):
-        found[name] = tuple(values[at : at + len(places)].tolist())
-        at += len(places)
+@dataclass(frozen=True)
+class _Layout:
+    """An event, how many values its resets have, and where those of each target begin and end among them."""
+
+    event: SystemEvent
+    size: int
+    parts: tuple[tuple[str, int, int], ...]
+
+
+def _layouts(system: System) -> list[_Layout]:
+    found = []
+    for event in system.events:
+        ends = np.cumsum([0, *(len(places) for _, places, _ in event.resets)]).tolist()
+        parts = tuple(zip(event.targets, ends[:-1], ends[1:], strict=True))
+        found.append(_Layout(event, ends[-1], parts))
     return found

@@ -6,13 +6,14 @@ gets the numbers the reference engine would give it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from blocks.contract.callback import LiveCall
+from blocks.contract.callback import LiveCall, PythonCall
 from cosim.engines.native import bindings as b
 from cosim.engines.reference.bound import Bound
 from cosim.run.opaque_blocks import Instances
@@ -20,29 +21,53 @@ from cosim.run.opaque_blocks import Instances
 Answer = Callable[[np.ndarray], None]
 
 
+@dataclass(frozen=True)
+class HostFunction:
+    """A function that compiled code asks the host for.
+
+    call : what it is, where it is a user's function and nothing around it
+    size : of its arguments and results together
+    """
+
+    function: ca.Function
+    call: PythonCall | None
+    size: int
+
+
+def described(functions: Sequence[ca.Function], calls: Iterable[PythonCall]) -> tuple[HostFunction, ...]:
+    """Facts about functions that stay the same in all runs; `calls` are those of the system."""
+    direct = {call.__hash__(): call for call in calls}
+    return tuple(
+        HostFunction(
+            f,
+            direct.get(f.__hash__()),
+            sum(f.nnz_in(i) for i in range(f.n_in())) + sum(f.nnz_out(i) for i in range(f.n_out())),
+        )
+        for f in functions
+    )
+
+
 class HostAnswers:
     """Answers what a run's compiled code asks; keep it alive as long as the run."""
 
     def __init__(
-        self, run: b.Structure, functions: Sequence[ca.Function], instances: Instances, runtime: b.Library
+        self, run: b.Structure, functions: Sequence[HostFunction], instances: Instances, runtime: b.Library
     ) -> None:
-        direct = {call.__hash__(): live for call, live in instances.calls.items()}
+        live = [None if f.call is None else instances.calls[f.call] for f in functions]
         self._foreign = b.new("pl_foreign", len(functions))
         self._ask = b.ffi().addressof(runtime, "pl_ask_fmu")
         self._foreigners = [
-            (k, direct[f.__hash__()])
-            for k, f in enumerate(functions)
-            if f.__hash__() in direct and direct[f.__hash__()].call.compiled is not None
+            (k, one) for k, one in enumerate(live) if one is not None and one.call.compiled is not None
         ]
-        self._selves: list[b.Structure] = []
+        self._selves: dict[
+            int, tuple[Any, b.Structure]
+        ] = {}  # instances, and what they have for compiled code
         self._run, self._instances = run, instances
         self._answers = [
-            _straight(direct[f.__hash__()]) if f.__hash__() in direct else _on_casadi(f) for f in functions
+            _on_casadi(f.function) if one is None else _straight(one)
+            for f, one in zip(functions, live, strict=True)
         ]
-        self._sizes = [
-            sum(f.nnz_in(i) for i in range(f.n_in())) + sum(f.nnz_out(i) for i in range(f.n_out()))
-            for f in functions
-        ]
+        self._sizes = [f.size for f in functions]
         self._rows: dict[tuple[int, Any], np.ndarray] = {}  # by number and address: they stay where they are
         self._callback = b.ffi().callback("int(void *, int32_t, double *)", self._asked)
         run.host_function = self._callback
@@ -50,14 +75,15 @@ class HostAnswers:
 
     def refresh(self) -> None:
         """Let compiled code call what the instances have for it: they may be new ones."""
-        self._selves = []
         for number, live in self._foreigners:
+            if number in self._selves and self._selves[number][0] is live.instance:
+                continue
             assert live.call.compiled is not None  # it is listed only then
             found = live.call.compiled(live.instance)
             row = self._foreign[number]
             row.call = b.ffi().NULL if found is None else self._ask
             row.self = b.ffi().NULL if found is None else found
-            self._selves.append(found)
+            self._selves[number] = live.instance, found
 
     def _asked(self, host: Any, number: int, place: Any) -> int:
         """Called by compiled code, which nothing may be raised through."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache as once
 
 import casadi as ca
 
@@ -19,7 +20,7 @@ from cosim.system import System
 def run_settings(system: System, settings: RunSettings) -> b.Structure:
     """`pl_settings` of a run."""
     found = b.new("pl_settings")
-    found.method = (stiff() if settings.solver == STIFF else explicit(tableau(settings.solver)))[0]
+    found.method = _method(settings.solver)[0]
     for name in ("step", "rtol", "atol", "max_step"):
         setattr(found, name, getattr(settings, name))
     found.most_steps, found.looked_at = pace.most_steps(system, settings), pace.LOOKED_AT
@@ -31,13 +32,21 @@ def run_settings(system: System, settings: RunSettings) -> b.Structure:
 
 def _longest_unwatched(system: System, settings: RunSettings) -> float:
     """How far a system without continuous states may go [s] with nobody looking at its crossings."""
-    s = system
-    if len(s.x0):
-        return math.inf
-    watched = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events], s.accepted[0])
-    if not (s.delays or any(ca.which_depends(watched, ca.vertcat(s.t, s.w), 1, False))):
+    if len(system.x0) or not system.derived.get("watched between stops", lambda: _moves_by_itself(system)):
         return math.inf
     return settings.max_step if math.isfinite(settings.max_step) else settings.step
+
+
+def _moves_by_itself(s: System) -> bool:
+    """Does anything that is watched change between two stops where there are no states?"""
+    watched = ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events], s.accepted[0])
+    return bool(s.delays) or any(ca.which_depends(watched, ca.vertcat(s.t, s.w), 1, False))
+
+
+@once
+def _method(solver: str) -> b.Structure:
+    """`pl_method` of a solver by its name, to copy."""
+    return stiff() if solver == STIFF else explicit(tableau(solver))
 
 
 def explicit(tableau: Tableau) -> b.Structure:

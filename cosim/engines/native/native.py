@@ -80,8 +80,7 @@ class NativeEngine(Engine):
         run.counters.limited_by = b.pointer(self._limited)
         self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
         self._pl.pl_instantiate(run, b.pointer(self._room))
-        most = max((s.expression.numel() for s in system.schedule), default=0)
-        self._out = b.numbers(run.out, most)
+        self._out = b.numbers(run.out, code.largest_segment)
         self._budget = FIRST_BUDGET
         self._interpreter: Interpreter | None = None
         self._events = EventLog(system, b.ffi().addressof(self._log, "events"))
@@ -369,7 +368,7 @@ class NativeEngine(Engine):
         self.counters.steps, self.counters.rejected = counted.steps, counted.rejected
         self.counters.evaluations, self.counters.events = counted.evaluations, counted.events
         self.counters.refused_by = int(counted.refused_by)
-        self.counters.limited_by = {int(k): int(self._limited[k]) for k in np.flatnonzero(self._limited)}
+        self.counters.limited_by = {k: int(self._limited[k]) for k in self._limited.nonzero()[0].tolist()}
 
     @property
     def needs_python(self) -> str:
@@ -489,11 +488,15 @@ class NativeEngine(Engine):
 
 def obstacles(system: System, settings: RunSettings) -> list[str]:
     """Features that this engine cannot run, in words."""
-    found = [
+    found = [*system.derived.get("delays without code", lambda: _delays_in_python(system))]
+    if settings.solver not in (*TABLEAUS, STIFF):
+        found.append(f"solver '{settings.solver}' runs in Python")
+    return found
+
+
+def _delays_in_python(system: System) -> list[str]:
+    return [
         f"'{d.name}' is a delay that depends on a delay or a loop"
         for d in system.delays
         if any(ca.which_depends(d.seconds, system.w, 1, False))
     ]
-    if settings.solver not in (*TABLEAUS, STIFF):
-        found.append(f"solver '{settings.solver}' runs in Python")
-    return found

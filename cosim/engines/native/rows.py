@@ -27,16 +27,12 @@ class Rows:
         self, code: Compiled, names: Sequence[str], buffer: b.Structure, most: float = math.inf
     ) -> None:
         self._names, self._left = names, most  # bytes it may still take
-        places = [code.places[n] for n in names]
-        self._places = np.concatenate([np.zeros(0, np.int32), *places])
-        self._pieces = code.pieces(self._places)
-        self._rows = np.zeros((0, 1 + len(self._places)))
+        self._where = found = code.row(tuple(names))
+        self._rows = np.empty((0, 1 + found.width))
         self._taken: list[np.ndarray] = []
         self.buffer = buffer
-        buffer.width, buffer.places = len(self._places), b.pointer(self._places)
-        buffer.n_pieces, buffer.pieces = len(self._pieces), b.pointer(self._pieces)
-        self._inner = self._places[self._places >= code.first_inner]
-        buffer.n_inner, buffer.inner = len(self._inner), b.pointer(self._inner)
+        buffer.width, buffer.n_pieces, buffer.n_inner = found.width, found.n_pieces, found.n_inner
+        buffer.places, buffer.pieces, buffer.inner = found.pointers
         self.held: np.ndarray | None = None  # where in h the same numbers are, where that is known
 
     def stand_at(self, held: Sequence[int]) -> None:

@@ -93,7 +93,7 @@ def given_times(
         found = np.zeros((0, 0))
     if found.ndim != 1 or np.asarray(times).dtype.kind == "b":  # such as ``times > 1``
         raise PlantloopError(f"{what}: got {shown(times)}, expected a list of times [s].", value=times)
-    if not np.isfinite(found).all() or (np.diff(found) < 0).any():
+    if not np.isfinite(found).all() or (found[1:] < found[:-1]).any():
         raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
     if len(found) and (found[0] < start * (1 - SNAP) or found[-1] > until * (1 + SNAP)):
         run = f"from {start:g} to {until:g} s" if np.isfinite(until) else f"that stands at {start:g} s"
