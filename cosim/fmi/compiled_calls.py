@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,12 @@ import numpy as np
 from cosim.engines.native import bindings
 from cosim.fmi.description import Variable
 from cosim.fmi.interface.binding import ffi
+from cosim.fmi.interface.caller import Caller
 from cosim.fmi.interface.component import Component
-from cosim.fmi.interface.exchange import ValueBatch, grouped
+from cosim.fmi.interface.dialect import Dialect
+from cosim.fmi.interface.exchange import grouped
 from cosim.fmi.model_exchange import ModelExchangeUnit
+from cosim.fmi.model_exchange_ports import Ports
 
 KINDS = {
     "double": "DOUBLE",
@@ -43,29 +48,21 @@ class CompiledUnit:
     """A unit as the structure `pl_fmu`; it lives as long as the unit.
 
     Python and compiled code take turns: before Python does something, `pause` says that the FMU may stand
-    elsewhere than compiled code remembers; `resume` gives compiled code what it needs.
+    elsewhere than compiled code remembers; `resume` gives compiled code what it needs. As a context it does
+    both.
     """
 
     def __init__(self, unit: ModelExchangeUnit) -> None:
-        self.unit, self.table = unit, bindings.new("pl_fmu")
         ports, component = unit.ports, unit.component
         assert isinstance(component, Component)  # see `compiled_unit`
-        self._component = component
-        dialect, call = component.dialect, component.call
-        t = self.table
-        t.version = component.description.major
-        t.component = void(call.component)
-        t.clock = unit.clock.start
-        t.nx, t.np, t.nz = ports.nx, ports.np, ports.n_indicators
-        names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
-        unused = set() if ports.nx else {"set_states", "get_states", "derivatives"}
-        unused |= set() if ports.n_indicators else {"indicators"}
-        unused |= set() if component.interface.needs_completed_step else {"completed"}
-        for field, name in names.items():
-            if field not in unused:
-                setattr(t, field, void(call.function(name)))
-        self._x, self._p = np.full(ports.nx + 1, np.nan), np.zeros(ports.np + 1)
-        t.x, t.p, t.t = bindings.pointer(self._x), bindings.pointer(self._p), np.nan
+        plan: UnitPlan = ports.derived.get("unit", partial(_unit_plan, component, ports))
+        self.unit, self._component, call = unit, component, component.call
+        self.table = t = bindings.ffi().new("pl_fmu *", plan.table[0])
+        t.component, t.clock = void(call.component), unit.clock.start
+        for field, name in plan.functions:
+            setattr(t, field, void(call.function(name)))
+        self._x, self._p = plan.unknown.copy(), np.zeros(ports.np + 1)
+        t.x, t.p = bindings.pointer(self._x), bindings.pointer(self._p)
         self._kept: list[Any] = []
         self._functions: dict[tuple[str, ...], Any] = {}
         self._newest: list[np.ndarray] = []  # of every function: argument and results of its newest event
@@ -87,6 +84,13 @@ class CompiledUnit:
         t.stands_from, t.next = unit.stands_from, unit.next
         self._p[: unit.ports.np] = unit.given
 
+    def __enter__(self) -> None:
+        """Python's turn."""
+        self.pause()
+
+    def __exit__(self, *problem: object) -> None:
+        self.resume()
+
     def forget(self) -> None:
         """Forget the newest event: the FMU went back, and may have it again with the same argument."""
         for event in self._newest:
@@ -103,38 +107,111 @@ class CompiledUnit:
         return self._functions[key]
 
     def _function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Any:
-        ports = self.unit.ports
-        width = sum(v.size for v in inputs)
-        made = bindings.new("pl_fmu_call")
-        made.fmu, made.width = self.table, width
-        made.what = bindings.constant(f"PL_FMU_{what}")
-        made.parameters = 1 + ports.nx + width
-        made.request = made.parameters + ports.np + 1
-        made.results = made.request + 1 if what == "EVENT" else made.request - 1
-        asked = np.full(made.results + ports.nx + 2, np.nan)
-        made.event = bindings.pointer(asked)
+        ports, dialect = self.unit.ports, self._component.dialect
+        make = partial(_call_plan, dialect, ports, what, inputs, outputs)
+        plan: CallPlan | None = ports.derived.get((what, *(v.name for v in outputs)), make)
+        if plan is None:
+            return None
+        f = bindings.ffi()
+        made, asked, newest = f.new("pl_fmu_call *", plan.table[0]), plan.nothing.copy(), plan.inputs.copy()
+        made.fmu, made.event, made.inputs_set = self.table, bindings.pointer(asked), bindings.pointer(newest)
+        for name, batches in plan.batches:
+            setattr(made, name, batches.of(self._component.call, self._kept))
         self._newest.append(asked)
-        newest = np.zeros(width + 1)
-        made.inputs_set = bindings.pointer(newest)
-        first = 1 + ports.nx
-        groups = (
-            ("inputs", "Set", [v for v in inputs if v.continuous], inputs, first),
-            ("all", "Set", inputs if what == "EVENT" else (), inputs, first),
-            ("outputs", "Get", outputs, outputs, 0),
-        )
-        for name, verb, some, every, start in groups:
-            if not some:
-                continue
-            batches = self._batches(verb, some, every, start)
-            if batches is None:
-                return None
-            setattr(made, name, batches)
-            setattr(made, f"n_{name}", len(batches))
-        self._kept += [made, newest, asked]
+        self._kept += [made, newest]
         return made
 
-    def _batches(self, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int = 0) -> Any:
-        return batches(self._component, verb, some, every, first, self._kept)
+
+@dataclass(frozen=True)
+class UnitPlan:
+    """What `CompiledUnit` needs of an FMU as far as all its instances have it in common.
+
+    table : `pl_fmu` without pointers; functions : its fields that are some, with their names in the standard
+    unknown : states that nobody has set, nan
+    """
+
+    table: Any
+    functions: tuple[tuple[str, str], ...]
+    unknown: np.ndarray
+
+
+def _unit_plan(component: Component, ports: Ports) -> UnitPlan:
+    table, dialect = bindings.new("pl_fmu"), component.dialect
+    table.version, table.t = component.description.major, np.nan
+    table.nx, table.np, table.nz = ports.nx, ports.np, ports.n_indicators
+    names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
+    unused = set() if ports.nx else {"set_states", "get_states", "derivatives"}
+    unused |= set() if ports.n_indicators else {"indicators"}
+    unused |= set() if component.interface.needs_completed_step else {"completed"}
+    functions = tuple((field, name) for field, name in names.items() if field not in unused)
+    return UnitPlan(table, functions, np.full(ports.nx + 1, np.nan))
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """A function of an FMU for model exchange as far as all its instances have it in common.
+
+    table : `pl_fmu_call` without pointers; batches : what is exchanged, by names of its fields
+    nothing : the row of an event, nan, as there was none; inputs : 0 for each of them
+    """
+
+    table: Any
+    batches: tuple[tuple[str, BatchPlan], ...]
+    nothing: np.ndarray
+    inputs: np.ndarray
+
+
+def _call_plan(
+    dialect: Dialect, ports: Ports, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable]
+) -> CallPlan | None:
+    table, width = bindings.new("pl_fmu_call"), sum(v.size for v in inputs)
+    table.width, table.what = width, bindings.constant(f"PL_FMU_{what}")
+    table.parameters = 1 + ports.nx + width
+    table.request = table.parameters + ports.np + 1
+    table.results = table.request + 1 if what == "EVENT" else table.request - 1
+    first = 1 + ports.nx
+    groups = (
+        ("inputs", "Set", [v for v in inputs if v.continuous], inputs, first),
+        ("all", "Set", inputs if what == "EVENT" else (), inputs, first),
+        ("outputs", "Get", outputs, outputs, 0),
+    )
+    found = []
+    for name, verb, some, every, start in groups:
+        if not some:
+            continue
+        batches = _batch_plan(dialect, verb, some, every, start)
+        if batches is None:
+            return None
+        setattr(table, f"n_{name}", len(batches.calls))
+        found.append((name, batches))
+    nothing = np.full(table.results + ports.nx + 2, np.nan)
+    return CallPlan(table, tuple(found), nothing, np.zeros(width + 1))
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Batches of some variables of an FMU as far as all its instances have them in common.
+
+    rows : array of `pl_fmu_batch` without the function and the room of values
+    calls : of each batch the name of its function, and its room as a number of doubles
+    kept : what must live as long as the rows
+    """
+
+    rows: Any
+    calls: tuple[tuple[str, int], ...]
+    kept: tuple[Any, ...]
+
+    def of(self, call: Caller, kept: list[Any]) -> Any:
+        """The batches of an instance; `kept` takes what must live as long as they."""
+        f, n = bindings.ffi(), len(self.calls)
+        found = bindings.new("pl_fmu_batch", n)
+        f.memmove(found, self.rows, n * bindings.size("pl_fmu_batch"))
+        for row, (name, room) in zip(found, self.calls, strict=True):
+            values = f.new("double[]", room)
+            row.function, row.values = void(call.function(name)), values
+            kept.append(values)
+        kept.append(found)
+        return found
 
 
 def batches(
@@ -150,12 +227,21 @@ def batches(
     every : variables whose scalars are one after the other in a row from `first` on, the some among them
     kept : takes what must live as long as the array
     """
+    key = verb, first, tuple(v.name for v in some), tuple(v.name for v in every)
+    make = partial(_batch_plan, component.dialect, verb, some, every, first)
+    plan: BatchPlan | None = component.description.derived.get(key, make)
+    return None if plan is None else plan.of(component.call, kept)
+
+
+def _batch_plan(
+    dialect: Dialect, verb: str, some: Sequence[Variable], every: Sequence[Variable], first: int
+) -> BatchPlan | None:
     starts = dict(zip([v.name for v in every], np.cumsum([0, *(v.size for v in every)]), strict=False))
     groups = [members for members, _ in grouped([v for v in some if v.size])]
-    found = bindings.new("pl_fmu_batch", len(groups))
-    for k, members in enumerate(groups):
-        batch = ValueBatch(component.call, component.dialect, members, verb)
-        ctype = component.dialect.types[members[0].type][1]
+    rows = bindings.new("pl_fmu_batch", len(groups))
+    calls, kept = [], []
+    for row, members in zip(rows, groups, strict=True):
+        word, ctype, dtype = dialect.types[members[0].type]
         kind = KINDS.get(ctype)
         if kind is None:
             return None
@@ -164,14 +250,12 @@ def batches(
         places = np.concatenate([first + starts[v.name] + np.arange(v.size) for v in members])
         references = np.array([v.reference for v in members], dtype=np.uint32)
         places = places.astype(np.int32)
-        row = found[k]
-        row.function, row.values = void(batch.function), void(batch.pointer)
-        row.n, row.total, row.kind = len(members), batch.size, bindings.constant(f"PL_FMU_{kind}")
+        row.n, row.total, row.kind = len(members), len(places), bindings.constant(f"PL_FMU_{kind}")
         row.references = bindings.ffi().from_buffer("uint32_t[]", references)
         row.places = bindings.pointer(places)
-        kept += [batch, references, places, *_items(row, members)]
-    kept.append(found)
-    return found
+        kept += [references, places, *_items(row, members)]
+        calls.append((verb + word, 1 + len(places) * np.dtype(dtype).itemsize // 8))
+    return BatchPlan(rows, tuple(calls), tuple(kept))
 
 
 def _items(row: Any, members: Sequence[Variable]) -> list[np.ndarray]:
@@ -198,6 +282,4 @@ def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
 
 def void(pointer: Any) -> Any:
     """A pointer or function of the FMU, cast to the types of the runtime."""
-    f = ffi()
-    address = int(f.cast("uintptr_t", pointer))
-    return bindings.ffi().cast("void *", address)
+    return bindings.ffi().cast("void *", int(ffi().cast("uintptr_t", pointer)))

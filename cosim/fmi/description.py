@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.derived import Derived
 from blocks.errors import near_miss
 from cosim.fmi.fmi_errors import FMUError
 
@@ -230,6 +231,7 @@ class FMUDescription:
     tool: str = ""
     text: str = ""
     structured_names: bool = False
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @property
     def major(self) -> int:

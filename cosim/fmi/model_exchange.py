@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -26,6 +26,7 @@ from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
+from cosim.fmi.model_exchange_ports import Ports, places
 from cosim.fmi.model_exchange_slopes import FMUSlopes, Value, slope_by_time
 from cosim.fmi.unit_clock import UnitClock
 
@@ -36,50 +37,6 @@ class ModelStart:
 
     states: np.ndarray
     nominals: np.ndarray
-
-
-@dataclass(frozen=True)
-class OutputGroup:
-    """Outputs that depend on the same inputs; `inputs` are their places among all inputs of the FMU."""
-
-    variables: tuple[Variable, ...]
-    inputs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Ports:
-    """The parts of the argument of an FMU's functions, as variables.
-
-    inputs, parameters, states, rates : in the order of the argument; rates are the derivatives of the states
-    groups : of outputs
-    """
-
-    inputs: tuple[Variable, ...]
-    parameters: tuple[Variable, ...]
-    states: tuple[Variable, ...]
-    rates: tuple[Variable, ...]
-    indicators: tuple[Variable, ...]  # of FMI 3.0; in FMI 2.0 they are no variables
-    n_indicators: int
-    groups: tuple[OutputGroup, ...]
-    kept: tuple[
-        Variable, ...
-    ] = ()  # outputs that events set: clocked ones, and clocks (their numbers of ticks)
-    triggers: tuple[Variable, ...] = ()  # input clocks that tick when their number rises
-
-    @cached_property
-    def nx(self) -> int:
-        """Number of continuous states."""
-        return sum(v.size for v in self.states)
-
-    @cached_property
-    def nu(self) -> int:
-        """Number of scalars of all inputs."""
-        return sum(v.size for v in self.inputs)
-
-    @cached_property
-    def np(self) -> int:
-        """Number of scalars of all parameters."""
-        return sum(v.size for v in self.parameters)
 
 
 class ModelExchangeUnit:
@@ -124,37 +81,38 @@ class ModelExchangeUnit:
         self._z = np.zeros(ports.n_indicators)
         self._asked: tuple[float, bytes] | None = None  # the newest event, and its result
         self._outcome = np.zeros(0)
-        continuous_inputs = [v for v in ports.inputs if v.continuous]
-        self._set_continuous = component.setter(continuous_inputs)
-        self._set_start = component.setter(ports.inputs)
-        unclocked = [v for v in ports.inputs if not v.clocks]
-        self._set_all, self._all_places = component.setter(unclocked), places(ports.inputs, unclocked)
-        self._clocked = [
-            (v, component.setter([v]), places(ports.inputs, [v])) for v in ports.inputs if v.clocks
-        ]
-        self._places = places(ports.inputs, continuous_inputs)
-        self._outputs = [component.getter(g.variables) for g in ports.groups]
-        self._group_inputs = [self._of_group(g) for g in ports.groups]
+        self._groups: dict[int, tuple[Any, np.ndarray, Any]] = {}
 
-    def _of_group(self, group: OutputGroup) -> tuple[Any, np.ndarray]:
-        """A setter of the continuous inputs a group depends on, and their places in its argument."""
-        own = [self.ports.inputs[k] for k in group.inputs]
-        moving = [v for v in own if v.continuous]
-        return self.component.setter(moving), places(own, moving)
+    # what compiled code has of its own is made where Python needs it
+    @cached_property
+    def _set_continuous(self) -> Any:
+        return self.component.setter(self.ports.moving[0])
 
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    @cached_property
+    def _set_all(self) -> Any:
+        return self.component.setter(self.ports.unclocked[0])
+
+    @cached_property
+    def _clocked(self) -> list[tuple[Variable, Any, np.ndarray]]:
+        inputs = self.ports.inputs
+        return [(v, self.component.setter([v]), places(inputs, [v])) for v in inputs if v.clocks]
+
+    def _group(self, number: int) -> tuple[Any, np.ndarray, Any]:
+        """A setter of the continuous inputs a group depends on, their places in its argument, a getter."""
+        if number not in self._groups:
+            group = self.ports.groups[number]
+            own = [self.ports.inputs[k] for k in group.inputs]
+            moving = [v for v in own if v.continuous]
+            found = self.component.setter(moving), places(own, moving), self.component.getter(group.variables)
+            self._groups[number] = found
+        return self._groups[number]
+
+    def alone(self) -> contextlib.AbstractContextManager[None]:
         """A context in which Python calls the FMU, and compiled code must not rely on its last calls."""
         if self._failure is not None:  # failed in an event, and cannot continue
             raise self._failure
-        if self.compiled is None:
-            yield
-            return
-        self.compiled.pause()
-        try:
-            yield
-        finally:
-            self.compiled.resume()
+        context: contextlib.AbstractContextManager[None] = self.compiled or contextlib.nullcontext()
+        return context
 
     # --- functions --------------------------------------------------------------------------------
     def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:
@@ -174,12 +132,13 @@ class ModelExchangeUnit:
     def outputs(self, group: int, t: float, a: np.ndarray) -> np.ndarray:
         """Outputs of one group; its argument has only the inputs the group depends on."""
         nx, n = self.ports.nx, len(a) - self.ports.np
-        setter, own = self._group_inputs[group]
+        setter, own, getter = self._group(group)
         self._ready(t, a[:nx], None, a[n:])
         self._put(t, a[:nx])
         if setter.size and not self.terminated:
             setter.write(a[nx:n][own])
-        return self._outputs[group].read().copy()
+        values: np.ndarray = getter.read().copy()
+        return values
 
     def _stand(self, t: float, a: np.ndarray) -> None:
         """Set the time, states and inputs of the FMU."""
@@ -187,8 +146,9 @@ class ModelExchangeUnit:
         u = a[nx : nx + nu]
         self._ready(t, a[:nx], u, a[nx + nu : nx + nu + self.ports.np])
         self._put(t, a[:nx])
-        if self._set_continuous.size and not self.terminated:
-            self._set_continuous.write(u[self._places])
+        moving = self.ports.moving[1]
+        if len(moving) and not self.terminated:
+            self._set_continuous.write(u[moving])
 
     def _put(self, t: float, x: np.ndarray) -> None:
         if self.terminated:  # values can only be read now
@@ -207,18 +167,15 @@ class ModelExchangeUnit:
         """The states; before the first event those of initialisation, unless others were given."""
         if self.begun or self._start is None:
             return x
-        return np.where((x == self._start.states) | self._kept(x), self._x, x)
+        as_found = x == self._start.states
+        if as_found.all():
+            return self._x
+        return np.where(as_found | self._kept(x), self._x, x)
 
     def _kept(self, x: np.ndarray) -> np.ndarray:
         """States given as start values of variables, which initialisation has accepted."""
         same = len(self._x_given) == len(x) and bool((x == self._x_given).all())
-        return self._settable if same else np.zeros(len(x), dtype=bool)
-
-    @cached_property
-    def _settable(self) -> np.ndarray:
-        return np.concatenate(
-            [np.zeros(0, bool), *(np.full(v.size, v.is_start_settable) for v in self.ports.states)]
-        )
+        return self.ports.settable if same else np.zeros(len(x), dtype=bool)
 
     # --- begin ------------------------------------------------------------------------------------
     def _ready(self, t: float, x: np.ndarray, u: np.ndarray | None, p: np.ndarray) -> None:
@@ -236,12 +193,11 @@ class ModelExchangeUnit:
         for v, value in self._texts.items():
             if not _structural(v):
                 c.set(v, value)
-        changed = [(v, now) for v, now, before in self._each(p, self._defaults) if (now != before).any()]
-        if changed:
-            c.setter([v for v, _ in changed]).write(np.concatenate([now for _, now in changed]))
+        self._put_changed(p, self._defaults)
         if self._start is not None:
             self._set_states_given(x)
-        self._set_start.write(u)
+        if len(u):
+            c.setter(self.ports.inputs).write(u)
         c.enter_initialization(t, self._stop_time)
         self._rounds.prepare(t)
         c.exit_initialization()
@@ -267,6 +223,8 @@ class ModelExchangeUnit:
     def _set_states_given(self, x: np.ndarray) -> None:
         """Set start values of states that a run has given."""
         assert self._start is not None
+        if (x == self._start.states).all():
+            return
         at = 0
         for v in self.ports.states:
             place = slice(at, at + v.size)
@@ -296,6 +254,8 @@ class ModelExchangeUnit:
 
     def _risen(self, levels: np.ndarray) -> list[Variable]:
         """Clocks whose number has risen."""
+        if not self.ports.triggers:
+            return []
         found = [v for v, up in zip(self.ports.triggers, levels > self._levels, strict=True) if up]
         self._levels = levels.copy()
         return found
@@ -324,9 +284,9 @@ class ModelExchangeUnit:
         levels = a[nx + nu + n : nx + nu + n + len(self.ports.triggers)]
         c = self.component
         if not self.begun:
-            known = np.array_equal(p, self.given) and np.array_equal(u, self.inputs_given)
+            known = self.initialised and bool((p == self.given).all() and (u == self.inputs_given).all())
             risen = self._risen(levels)
-            if not self.initialised or not known or risen or not np.array_equal(x, self._x_given):
+            if not known or risen or not (x == self._x_given).all():
                 self._initialise(t, x, u, p, risen)
             now = self._effective(x)
             if not self.terminated and not np.array_equal(now, self._x):
@@ -347,7 +307,7 @@ class ModelExchangeUnit:
             self.in_event = False
 
             def put() -> None:
-                self._set_all.write(u[self._all_places])
+                self._set_all.write(u[self.ports.unclocked[1]])
                 self._tune(p)
 
             self.stands_from = t
@@ -361,10 +321,15 @@ class ModelExchangeUnit:
         return self._results(self._x)
 
     def _tune(self, p: np.ndarray) -> None:
-        changed = [(v, now) for v, now, before in self._each(p, self.given) if (now != before).any()]
-        if changed:
-            self.component.setter([v for v, _ in changed]).write(np.concatenate([x for _, x in changed]))
+        self._put_changed(p, self.given)
         self.given = p.copy()
+
+    def _put_changed(self, p: np.ndarray, before: np.ndarray) -> None:
+        """Set parameters that are not what they were."""
+        if not (p != before).any():
+            return
+        changed = [(v, now) for v, now, old in self._each(p, before) if (now != old).any()]
+        self.component.setter([v for v, _ in changed]).write(np.concatenate([x for _, x in changed]))
 
     def _check_tuned(self, t: float, p: np.ndarray) -> None:
         for v, now, before in self._each(p, self.given):
@@ -483,16 +448,6 @@ class ModelExchangeUnit:
             with contextlib.suppress(FMUError):  # it is freed whatever it returns
                 self.component.terminate()
         self.component.close()
-
-
-def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
-    """Places of the scalars of some variables among those of all."""
-    starts, at = {}, 0
-    for v in every:
-        starts[v.name] = at
-        at += v.size
-    parts = [np.arange(starts[v.name], starts[v.name] + v.size) for v in some]
-    return np.concatenate([np.zeros(0, int), *parts])
 
 
 def _structural(v: Variable) -> bool:

@@ -16,12 +16,8 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from cosim.fmi.description import Variable
-from cosim.fmi.model_exchange import (
-    ModelExchangeUnit,
-    ModelStart,
-    OutputGroup,
-    Ports,
-)
+from cosim.fmi.model_exchange import ModelExchangeUnit, ModelStart
+from cosim.fmi.model_exchange_ports import OutputGroup, Ports
 from cosim.fmi.setup import Setup
 
 

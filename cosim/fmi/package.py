@@ -155,7 +155,7 @@ class Unpacked:
     """The folder of an FMU, removed with this object, and at the end of the process."""
 
     def __init__(self, package: Package) -> None:
-        self.package = package
+        self.package, self._libraries = package, dict[str, Path]()
         try:
             self.folder = Path(tempfile.mkdtemp(prefix="fmu-")).resolve()
         except OSError as error:
@@ -169,7 +169,9 @@ class Unpacked:
 
     def library(self, identifier: str) -> Path:
         """The binary of this platform."""
-        return self.folder / self.package.library(identifier)
+        if identifier not in self._libraries:
+            self._libraries[identifier] = self.folder / self.package.library(identifier)
+        return self._libraries[identifier]
 
     def close(self) -> None:
         """Remove the folder now."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ class Setup:
         """The message about the end of a run that the FMU requested."""
         return f"FMU '{Path(self.description.file).name}' ended the run (terminateSimulation)"
 
-    @property
+    @cached_property
     def texts(self) -> dict[Variable, Any]:
         """Start values that cannot be parameters of a run: texts, structural parameters, long integers."""
         d = self.description
@@ -128,10 +129,10 @@ class Setup:
             if v.alias_of is None
         }
 
-    @property
+    @cached_property
     def defaults(self) -> np.ndarray:
         """Start values of the parameters in the description, (np,); nan where it has none of this size."""
-        found = [np.zeros(0)]
+        found = []
         for v in self.parameters:
             start = self.own_starts.get(v.name, v.start)
             if isinstance(start, tuple) and len(start) != v.size:
@@ -141,19 +142,17 @@ class Setup:
             if start is None:
                 start = np.nan  # any given value differs from nan
             found.append(_spread(start, v))
-        return np.concatenate(found)
+        return _kept(found)
 
-    @property
+    @cached_property
     def parameter_start(self) -> np.ndarray:
         """Start values of the parameters of a run, (np,)."""
-        parts = [_spread(self.start_of(v), v) for v in self.parameters]
-        return np.concatenate([np.zeros(0), *parts])
+        return _kept(_spread(self.start_of(v), v) for v in self.parameters)
 
-    @property
+    @cached_property
     def input_start(self) -> np.ndarray:
         """Start values of the inputs, (nu,); of clocks 0."""
-        parts = [_spread(None if v.clock else self.start_of(v), v) for v in self.ports]
-        return np.concatenate([np.zeros(0), *parts])
+        return _kept(_spread(None if v.clock else self.start_of(v), v) for v in self.ports)
 
     def start_of(self, v: Variable) -> Any:
         """The start value of a variable; None if there is none of its size."""
@@ -189,6 +188,13 @@ class Setup:
     def shaped_start(self, v: Variable) -> np.ndarray:
         """The start value of a variable in its own shape."""
         return _spread(self.start_of(v), v).reshape(v.shape)
+
+
+def _kept(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """One vector, (n,), that nobody changes."""
+    found = np.concatenate([np.zeros(0), *parts])
+    found.flags.writeable = False
+    return found
 
 
 def _spread(start: Any, v: Variable) -> np.ndarray:

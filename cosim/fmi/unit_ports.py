@@ -10,7 +10,7 @@ import numpy as np
 
 from cosim.fmi.description import Variable
 from cosim.fmi.interface.any_component import AnyComponent
-from cosim.fmi.model_exchange import places
+from cosim.fmi.model_exchange_ports import places
 from cosim.fmi.setup import Setup
 from cosim.fmi.steps import Put, Steps
 

@@ -20,7 +20,7 @@ HEADERS = {2: "fmi2.h", 3: "fmi3.h"}
 # rules are known, a callback that declares all of them finds them; elsewhere they are left out.
 REGISTERS = {"x86_64": 1, "aarch64": 3} if sys.platform == "linux" else {}
 FLOATING, STACKED = 8, 8
-VARIADIC = "void(void *, const char *, int, const char *, const char *{})"
+VARIADIC = "void(*)(void *, const char *, int, const char *, const char *{})"
 
 
 @once

@@ -74,12 +74,14 @@ class Component:
         self.log = LogLines(name, description.major)
         self.call = call = Caller(library, self.dialect.prefix, self.log)
         self._check_version()
+        key = "resources", unpacked.folder
+        resources = description.derived.get(key, lambda: self.dialect.resources(unpacked.folder))
         made, self._kept = self.dialect.instantiate(
             call,
             name,
             interface.kind,
             description.token,
-            unpacked.folder,
+            resources,
             self.log,
             event_mode,
             self._update(update),

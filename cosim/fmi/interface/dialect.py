@@ -57,13 +57,17 @@ class Dialect(abc.ABC):
     update: str  # of discrete states
 
     @abc.abstractmethod
+    def resources(self, folder: Path) -> Any:
+        """The resources in the folder of an FMU, as `instantiate` takes them."""
+
+    @abc.abstractmethod
     def instantiate(
         self,
         call: Caller,
         name: str,
         kind: str,
         token: str,
-        folder: Path,
+        resources: Any,
         log: LogLines,
         events: bool,
         update: IntermediateUpdate | None = None,
@@ -98,17 +102,6 @@ class Dialect(abc.ABC):
         """found = d unknowns / d knowns seed; pointers of C."""
 
 
-def resource_uri(folder: Path) -> str:
-    """The folder of resources as FMI 2.0 wants it: a URI, percent-encoded."""
-    return (folder / "resources").as_uri()
-
-
-def resource_path(folder: Path) -> Any:
-    """The folder of resources as FMI 3.0 wants it: an absolute path with a separator at its end."""
-    resources = folder / "resources"
-    return (str(resources) + "/").encode() if resources.is_dir() else ffi().NULL
-
-
 class FMI2(Dialect):
     """FMI 2.0."""
 
@@ -124,13 +117,17 @@ class FMI2(Dialect):
     state_bytes, reports_sizes = "char[]", False
     derivatives, update = "GetDerivatives", "NewDiscreteStates"
 
+    def resources(self, folder: Path) -> Any:
+        """See `Dialect.resources`: a URI, percent-encoded."""
+        return (folder / "resources").as_uri().encode()
+
     def instantiate(
         self,
         call: Caller,
         name: str,
         kind: str,
         token: str,
-        folder: Path,
+        resources: Any,
         log: LogLines,
         events: bool,
         update: IntermediateUpdate | None = None,
@@ -142,7 +139,6 @@ class FMI2(Dialect):
         functions.logger = f.cast("void *", log.callback)
         functions.allocateMemory = f.addressof(c, "calloc")
         functions.freeMemory = f.addressof(c, "free")
-        resources = resource_uri(folder).encode()
         instance = call.function("Instantiate")(
             name.encode(), 0 if kind == "me" else 1, token.encode(), resources, functions, 0, 1
         )
@@ -248,13 +244,18 @@ class FMI3(Dialect):
     state_bytes, reports_sizes = "uint8_t[]", True
     derivatives, update = "GetContinuousStateDerivatives", "UpdateDiscreteStates"
 
+    def resources(self, folder: Path) -> Any:
+        """See `Dialect.resources`: an absolute path with a separator at its end."""
+        resources = folder / "resources"
+        return (str(resources) + "/").encode() if resources.is_dir() else ffi().NULL
+
     def instantiate(
         self,
         call: Caller,
         name: str,
         kind: str,
         token: str,
-        folder: Path,
+        resources: Any,
         log: LogLines,
         events: bool,
         update: IntermediateUpdate | None = None,
@@ -262,7 +263,7 @@ class FMI3(Dialect):
     ) -> tuple[Any, list[Any]]:
         """See `Dialect.instantiate`."""
         f = ffi()
-        given = [name.encode(), token.encode(), resource_path(folder), False, True]
+        given = [name.encode(), token.encode(), resources, False, True]
         if kind == "me":
             return call.function("InstantiateModelExchange")(*given, f.NULL, log.callback), []
         if partitions is not None:

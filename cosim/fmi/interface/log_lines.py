@@ -8,6 +8,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import cache as once
 from typing import Any
 
 from cosim.fmi.interface.binding import FLOATING, REGISTERS, STACKED, VARIADIC, ffi, libc
@@ -35,18 +36,8 @@ class LogLines:
         self.problem: BaseException | None = None  # raised inside the callback, where no exception may pass
         self.tee: Callable[[str], None] | None = None  # called with every line
         self._lock = threading.Lock()
-        f = ffi()
-        self.callback: Any
-        if major == 3:
-            self.callback = f.callback("void(void *, int, const char *, const char *)", self._said3)
-        else:
-            numbers = REGISTERS.get(platform.machine())
-            kinds: list[str] = []
-            if numbers is not None:
-                kinds = ["long long"] * numbers + ["double"] * FLOATING + ["long long"] * STACKED
-            more = "".join(f", {kind}" for kind in kinds)
-            self._registers = numbers or 0
-            self.callback = f.callback(VARIADIC.format(more), self._said2)
+        said = self._said3 if major == 3 else self._said2
+        self.callback: Any = ffi().callback(_logger(major), said)
 
     def _said3(self, environment: Any, status: int, category: Any, message: Any) -> None:
         try:
@@ -60,8 +51,8 @@ class LogLines:
         try:
             text = _text(message)
             if "%" in text and given:
-                floating = given[self._registers : self._registers + FLOATING]
-                whole = given[: self._registers] + given[self._registers + FLOATING :]
+                first = REGISTERS.get(platform.machine(), 0)
+                floating, whole = given[first : first + FLOATING], given[:first] + given[first + FLOATING :]
                 text = formatted(text, whole, floating)
             self._keep(status, _text(category), text)
         except BaseException as error:
@@ -82,6 +73,18 @@ class LogLines:
         with self._lock:
             newest = list(self.lines)[-most:]
         return "It logged nothing." if not newest else "Its last log lines:\n  " + "\n  ".join(newest)
+
+
+@once
+def _logger(major: int) -> Any:
+    """The type of C of the callback."""
+    if major == 3:
+        return ffi().typeof("void(*)(void *, int, const char *, const char *)")
+    numbers = REGISTERS.get(platform.machine())
+    kinds: list[str] = []
+    if numbers is not None:
+        kinds = ["long long"] * numbers + ["double"] * FLOATING + ["long long"] * STACKED
+    return ffi().typeof(VARIADIC.format("".join(f", {kind}" for kind in kinds)))
 
 
 def _text(pointer: Any) -> str:
