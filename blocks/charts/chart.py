@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import casadi as ca
@@ -24,6 +26,13 @@ from blocks.contract.symbols import Array, as_array, as_scalar, column
 from blocks.errors import BlockError, near_miss, shown
 
 SAME = 1e-12  # relative; two times this close are one
+TAKEN = MappingProxyType(
+    {
+        "time": "the time of the run in guards and actions",
+        "after": "a function of guards, after(seconds)",
+        "send": "what actions call, send(event)",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,10 @@ class StateChart(Block):
         every += [n for found in numbers.values() for n, _ in found]
         if twice := [n for n in every if every.count(n) > 1]:
             raise BlockError(f"StateChart: '{twice[0]}' is there twice.", value=twice[0])
+        shown_too = {*names["sends"], *(n for n, _ in numbers["outputs"])} & {"state", "active"}
+        if taken := [n for n in every if n in TAKEN or n in shown_too]:
+            what = TAKEN.get(taken[0], "an output that every chart has")
+            raise BlockError(f"StateChart: '{taken[0]}' is {what}; give it another name.", value=taken[0])
         states = states_of(self.states, "the chart")
         if not states:
             raise BlockError("StateChart: there are no states.", hint="Write states=[State('off')].")
@@ -258,20 +271,30 @@ def _state(name: str, described: Any, transitions: list[Transition], outer: str 
     return State(name, states=inner, **rest)
 
 
+NAMES = "Names are made of letters, digits and _, begin with a letter, and are no words of Python."
+
+
+def _is_name(given: Any) -> bool:
+    """Can guards and actions name it?"""
+    return isinstance(given, str) and given.isidentifier() and not (given.startswith("_") or iskeyword(given))
+
+
 def _names(what: str, given: Any) -> tuple[str, ...]:
     listed = (given,) if isinstance(given, str) else given
-    if not isinstance(listed, (list, tuple)) or not all(
-        isinstance(n, str) and n.isidentifier() for n in listed
-    ):
-        raise BlockError(f"StateChart: {what} is {shown(given)}, expected a list of names.", value=given)
+    if not isinstance(listed, (list, tuple)) or not all(map(_is_name, listed)):
+        raise BlockError(
+            f"StateChart: {what} is {shown(given)}, expected a list of names.", value=given, hint=NAMES
+        )
     return tuple(listed)
 
 
 def _numbers(what: str, given: Any) -> tuple[tuple[str, float], ...]:
     if isinstance(given, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in given):
         given = dict(given)  # as it is kept
-    if not isinstance(given, Mapping) or not all(isinstance(n, str) and n.isidentifier() for n in given):
-        raise BlockError(f"StateChart: {what} is {shown(given)}, expected numbers by name.", value=given)
+    if not isinstance(given, Mapping) or not all(map(_is_name, given)):
+        raise BlockError(
+            f"StateChart: {what} is {shown(given)}, expected numbers by name.", value=given, hint=NAMES
+        )
     for name, value in given.items():
         if not is_number(value) or not np.isfinite(value):
             got = f"'{name}' of {what} is {shown(value)}"

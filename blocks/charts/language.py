@@ -8,6 +8,7 @@ arithmetic, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, assignment
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2, "floor": np.floor,
     "ceil": np.ceil, "sign": np.sign, "min": np.minimum, "max": np.maximum, "mod": np.mod, "hypot": np.hypot,
 }  # fmt: skip
+OF_MANY = ("min", "max")
 
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: lambda a, b: a + b,
@@ -94,7 +96,7 @@ def condition(code: Code, c: ChartValues) -> ca.SX:
     """A guard as one expression that is 1 or 0; without one, 1."""
     if code is None:
         return ca.SX(1.0)
-    value = _expression(_parsed(code, "eval"), c, code) if isinstance(code, str) else code(c)
+    value = _value(_parsed(code, "eval"), c, code) if isinstance(code, str) else code(c)
     found = column(value, f"guard {shown(code)}")
     if found.numel() != 1:
         raise BlockError(f"guard {shown(code)} has {found.numel()} components, expected one.", value=code)
@@ -159,13 +161,27 @@ def _parsed(code: str, mode: str) -> Any:
 def _statement(node: ast.stmt, c: ChartValues, code: str) -> None:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            setattr(c, name, _expression(value, c, code))
+            setattr(c, name, _value(value, c, code))
         case ast.AugAssign(target=ast.Name(id=name), op=op, value=value) if type(op) in BINARY:
-            setattr(c, name, BINARY[type(op)](getattr(c, name), _expression(value, c, code)))
-        case ast.Expr(value=ast.Call(func=ast.Name(id="send"), args=[event], keywords=[])):
-            c.send(event.id if isinstance(event, ast.Name) else event.value)  # type: ignore[attr-defined]
+            setattr(c, name, BINARY[type(op)](getattr(c, name), _value(value, c, code)))
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Name(id="send"),
+                args=[ast.Name(id=event) | ast.Constant(value=str() as event)],
+                keywords=[],
+            )
+        ):
+            c.send(event)
         case _:
             raise _not_ours(node, code, "name = value, name += value or send(event)")
+
+
+def _value(node: ast.AST, c: ChartValues, code: str) -> Any:
+    try:
+        return _expression(node, c, code)
+    except RecursionError:
+        hint = "Write it in several actions, with data in between, or as a function."
+        raise BlockError(f"{shown(code)} is nested too deeply.", value=code, hint=hint) from None
 
 
 def _expression(node: ast.AST, c: ChartValues, code: str) -> Any:
@@ -175,12 +191,14 @@ def _expression(node: ast.AST, c: ChartValues, code: str) -> Any:
     match node:
         case ast.Expression(body=body):
             return of(body)
-        case ast.Constant(value=bool() | int() | float() as number):
-            return number
+        case ast.Constant(value=bool() as truth):
+            return truth
+        case ast.Constant(value=int() | float() as number):
+            return _number(number, code)
         case ast.Name(id=name):
             return getattr(c, name)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in BINARY:
-            return BINARY[type(op)](of(left), of(right))
+            return _combined(op, of(left), of(right), node, code)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -of(operand)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
@@ -205,8 +223,51 @@ def _expression(node: ast.AST, c: ChartValues, code: str) -> Any:
         case ast.Call(func=ast.Name(id="after"), args=[seconds], keywords=[]):
             return c.after(of(seconds))
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
-            return FUNCTIONS[name](*map(of, arguments))
+            return _called(name, [of(a) for a in arguments], node, code)
     raise _not_ours(node, code, f"numbers, names, arithmetic, comparisons and {', '.join(FUNCTIONS)}, after")
+
+
+def _number(number: float, code: str) -> float:
+    """A number that is written: as a float, so that powers of it stay small."""
+    try:
+        found = float(number)
+    except OverflowError:
+        found = np.inf
+    if not np.isfinite(found):
+        raise BlockError(f"a number in {shown(code)} is too large, expected finite ones.", value=code)
+    return found
+
+
+def _combined(op: ast.operator, left: Any, right: Any, node: ast.AST, code: str) -> Any:
+    """What an operator makes of both sides; Python computes with numbers that are written."""
+    try:
+        found = BINARY[type(op)](left, right)
+    except (ZeroDivisionError, OverflowError):
+        found = np.nan
+    return _real(found, node, code)
+
+
+def _real(found: Any, node: ast.AST, code: str) -> Any:
+    if isinstance(found, (float, complex)) and not (isinstance(found, float) and np.isfinite(found)):
+        raise BlockError(
+            f"{shown(ast.unparse(node))} in {shown(code)} is no finite real number.", value=code,
+            hint="Look for a division by zero, a root of a negative number, or too large a power.",
+        )  # fmt: skip
+    return found
+
+
+def _called(name: str, arguments: list[Any], node: ast.AST, code: str) -> Any:
+    """A function of `FUNCTIONS`: "min" and "max" of two numbers or more, others of as many as they take."""
+    found = FUNCTIONS[name]
+    many, takes = name in OF_MANY, found.nin  # type: ignore[attr-defined]  # all are ufuncs
+    if len(arguments) < takes or (len(arguments) > takes and not many):
+        expected = f"{takes} or more" if many else str(takes)
+        raise BlockError(
+            f"{shown(ast.unparse(node))} in {shown(code)}: {name} got {len(arguments)} numbers, "
+            f"expected {expected}.", value=code,
+        )  # fmt: skip
+    with np.errstate(all="ignore"):  # of numbers that are written
+        return _real(functools.reduce(found, arguments) if many else found(*arguments), node, code)
 
 
 def _truth(value: Any) -> Any:

@@ -313,6 +313,65 @@ def test_mistakes_are_named():
         d.system()
 
 
+def test_names_that_guards_and_actions_cannot_read_are_refused():
+    """A value called "time" was hidden by the time of the run, and one called "after" by the function."""
+    for field in ("inputs", "events", "calls", "sends", "outputs", "data", "parameters"):
+        listed = field in ("inputs", "events", "calls", "sends")
+        for name, text in (
+            ("time", "the time of the run"),
+            ("after", "a function"),
+            ("send", "what actions"),
+        ):
+            with pytest.raises(BlockError, match=f"'{name}' is {text}.*give it another name"):
+                StateChart(states=[State("a")], **{field: [name] if listed else {name: 1.0}})
+        for name in ("_values", "lambda"):
+            with pytest.raises(BlockError, match="no words of Python"):
+                StateChart(states=[State("a")], **{field: [name] if listed else {name: 1.0}})
+    for name in ("state", "active"):
+        with pytest.raises(BlockError, match="an output that every chart has"):
+            StateChart(states=[State("a")], sends=[name])
+        StateChart(states=[State("a")], data={name: 1.0})
+
+
+def acted(action, engine="reference"):
+    """What a chart makes of p = 5 at the start, where T = 3."""
+    chart = StateChart(inputs=["T"], outputs={"p": 5.0}, states=[State("a", entry=action)])
+    d = Diagram("d")
+    d.add("T", Constant(3.0))
+    d.add("c", chart)
+    d.connect("T.y", "c.T")
+    return simulate(d, 0.0, engine=engine)["c.p"][-1, 0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_min_and_max_take_any_number_of_values(engine):
+    assert acted("p = min(T, 7, 2, p)", engine) == 2.0
+    assert acted("p = max(T, 1, p, 4) + min(T, 4)", engine) == 8.0
+
+
+def test_numbers_that_are_written_stay_small_and_real():
+    """9**9**7, a whole number of four million digits to Python, took seconds, and one 9 more forever."""
+    for action in (
+        "p = 9**9**9**9",
+        "p = 1 / 0",
+        "p = (-8)**0.5",
+        "p = log(-1)",
+        "p += 1e308 * 10",
+        "p = mod(1, 0)",
+    ):
+        with pytest.raises(PlantloopError, match="is no finite real number"):
+            acted(action)
+    with pytest.raises(PlantloopError, match="is too large"):
+        acted("p = 1e999")
+    with pytest.raises(PlantloopError, match="'min\\(T\\)' in .* min got 1 numbers, expected 2 or more"):
+        acted("p = min(T)")
+    with pytest.raises(PlantloopError, match="abs got 2 numbers, expected 1"):
+        acted("p = abs(T, 2)")
+    with pytest.raises(PlantloopError, match=r"'send\(T.x\)' .* is nothing a chart can do"):
+        acted("send(T.x)")
+    assert acted("p = 2**-1 + 7 // 2 + 7 % 4") == 6.5
+
+
 def test_a_picture_shows_every_state_and_guard(tmp_path):
     figure = gearbox(0.1).draw(tmp_path / "box.png")
     texts = {t.get_text() for t in figure.axes[0].texts}
