@@ -7,7 +7,6 @@ a file that is written in an unusual way is refused rather than damaged.
 from __future__ import annotations
 
 import copy
-import re
 import tomllib
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +17,8 @@ from tomlkit.items import Array, Table
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.block_names import FORBIDDEN, names_port, written_connections
+from cosim.viewer.server.block_renaming import renamed
 
-BARE = re.compile(r"[A-Za-z0-9_-]+")
 Plain = dict[str, Any]
 
 
@@ -142,19 +141,7 @@ def rename_block(text: str, old: str, new: str) -> str:
     tables = tables_of(text)
     _check_block(old, tables)
     _check_new(new, tables)
-    name = re.escape(old)
-    key = new if BARE.fullmatch(new) else f'"{new}"'
-    header = re.compile(rf"^(\s*\[\s*blocks\s*\.\s*)(?:{name}|\"{name}\"|'{name}')(?=\s*[\].])", re.MULTILINE)
-    found = header.sub(lambda m: m[1] + key, text)
-    # ports and parameters of it stand in texts and quoted keys, and as dotted keys at the begin of a line
-    found = re.sub(rf"(?<=[\"'])(\s*){name}\.(?=[^\"'\n]*[\"'])", lambda m: f"{m[1]}{new}.", found)
-    found = re.sub(
-        r"([\"'])([^\"'\n]*->[^\"'\n]*)\1", lambda m: m[1] + _swapped(m[2], old, new) + m[1], found
-    )
-    found = re.sub(rf"^(\s*){name}(\s*\.)", lambda m: f"{m[1]}{key}{m[2]}", found, flags=re.MULTILINE)
-    wanted = _renamed(tables, old, new)
-    wanted["blocks"] = {new if n == old else n: table for n, table in wanted["blocks"].items()}
-    return _checked(found, wanted, "rename it in the file itself")
+    return _checked(*renamed(text, tables, old, new), "rename it in the file itself")
 
 
 def value_of(field: str, given: str) -> Any:
@@ -281,34 +268,6 @@ def _without(table: Any, block: str) -> None:
     """Remove the keys of a block from a table of names."""
     for key in [k for k in table if k == block or str(k).startswith(f"{block}.")]:
         del table[key]
-
-
-def _renamed(value: Any, old: str, new: str) -> Any:
-    """Tables with another name of a block in every text and key that names one of its ports."""
-    swap = lambda text: _swapped(text, old, new)
-    if isinstance(value, dict):
-        return {
-            key if key == "blocks" else swap(key): item
-            if key == "blocks"
-            else _renamed_table(key, item, old, new)
-            for key, item in value.items()
-        }
-    if isinstance(value, list):
-        return [_renamed(item, old, new) for item in value]
-    return swap(value) if isinstance(value, str) else value
-
-
-def _swapped(text: str, old: str, new: str) -> str:
-    """A port or connection with another name of a block; in a connection it may stand alone."""
-    ends = r"(?=\.|\s*->|\s*,|\s*$)" if "->" in text else r"(?=\.)"
-    return re.sub(rf"(^\s*|->\s*|,\s*){re.escape(old)}{ends}", lambda m: m[1] + new, text)
-
-
-def _renamed_table(key: str, item: Any, old: str, new: str) -> Any:
-    found = _renamed(item, old, new)
-    if key in ("parameters", "initial", "final", "largest", "settling") and isinstance(found, dict):
-        return {new if k == old else k: v for k, v in found.items()}
-    return found
 
 
 def _check_new(name: str, tables: Plain) -> None:

@@ -15,6 +15,7 @@ from cosim.scenario import load_scenario
 from cosim.scenario.blocks import block_types
 from cosim.viewer.server.edit_view import edit_scenario
 from cosim.viewer.server.editor import Editor, library
+from cosim.viewer.server.scenario_text import rename_block
 from tests.helpers.browser import shown, wait_until
 
 PENDULUM = "examples/inverted_pendulum"
@@ -171,6 +172,56 @@ def test_a_name_changes_wherever_it_stands(loop):
     assert r["b.y"][-1, 0] == 10.0
     with pytest.raises(PlantloopError, match="rename it in the file itself"):
         e.do({"do": "rename", "block": "b", "to": "c"})  # it stands in a table in braces
+
+
+def test_texts_that_name_no_port_keep_the_old_name_and_formulas_take_the_new_one(loop):
+    """Files of results and pictures were renamed with the block, and with them the data that it reads."""
+    texts = """
+[scenario]
+description = "a.y is doubled.  a -> b"
+
+[fmus.f]
+file = "a.fmu"
+start = { "a.value" = 2.0 }
+
+[outputs]
+signals = ["a.y", "a.*"]
+result = "a.nc"
+
+[[outputs.plots]]
+file = "a.png"
+title = "a.y, a -> b"
+labels = ["a.y"]
+signals = [["a.y", "b.y"]]
+
+[sweep]
+a.value = [1.0, 2.0]
+
+[[variants]]
+name = "large"
+blocks.a.value = 9.0
+
+[metrics]
+top = "max(abs(a.y)) - a.y /a.y-aa.a.y-2*a.y"
+"""
+    found = rename_block(LOOP + texts, "a", "supply")
+    wanted = (
+        texts.replace('["a.y", "a.*"]', '["supply.y", "supply.*"]')
+        .replace('[["a.y"', '[["supply.y"')
+        .replace("\na.value", "\nsupply.value")
+        .replace("blocks.a.", "blocks.supply.")
+        .replace("abs(a.y)) - a.y /a.y-aa.a.y-2*a.y", "abs(supply.y)) - supply.y /supply.y-aa.a.y-2*supply.y")
+    )
+    assert found.endswith(wanted)
+    assert tomllib.loads(found)["blocks"]["supply"]["value"] == 2.0
+
+
+def test_a_name_behind_a_hyphen_is_another_one():
+    text = LOOP.replace("[blocks]", '[blocks.b-a]\ntype = "Gain"\nk = 1.0\n\n[blocks]')
+    text = text.replace('"a.y -> b.u"', '"a -> b", "a -> b-a"') + '[checks.largest]\n"b-a.y" = {}\n'
+    tables = tomllib.loads(rename_block(text, "a", "c"))
+    assert tables["wiring"]["connect"] == ["c -> b", "c -> b-a"]
+    assert list(tables["checks"]["largest"]) == ["b-a.y"] and list(tables["blocks"]) == ["c", "b-a", "b"]
 
 
 def test_series_and_default_ports_are_edited_wire_by_wire(loop):
