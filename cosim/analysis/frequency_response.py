@@ -40,6 +40,7 @@ from cosim.system import System
 
 SETTLED = 16.0  # time constants of the slowest pole before it is measured: exp(-16) = 1e-7
 PER_PERIOD = 48  # values taken per period of the fastest sine
+WORST = 1e5  # condition number of the sines in the time measured: errors of a run grow so much
 NEAR = 0.01  # of a frequency asked for is one that is measured in a sampled diagram, if it can be
 METHODS = ("linear", "sine", "multisine")
 NAME = "excitation"
@@ -163,8 +164,14 @@ def frequency_response(
     if settle is None:
         settle = _settling(diagram, input, output, at, parameters, pade)
     measured = _Measured(diagram, input, output, ticks, amplitude, periods, settle, at, parameters, settings)
-    groups = [w] if method == "multisine" else [w[k : k + 1] for k in range(len(w))]
-    pairs = [measured.response(group) for group in groups]
+    if method == "multisine":
+        once, places = np.unique(w, return_inverse=True)  # one that is there twice is one sine
+        used, found = measured.response(once)
+        one_each = len(used) == len(once) and ticks is None
+        return FrequencyResponse(
+            input, output, method, used[places] if one_each else used, found[places] if one_each else found
+        )
+    pairs = [measured.response(w[k : k + 1]) for k in range(len(w))]
     return FrequencyResponse(
         input, output, method, np.concatenate([f for f, _ in pairs]), np.concatenate([r for _, r in pairs])
     )
@@ -330,7 +337,14 @@ class _Measured:
         )  # fmt: skip
         y = np.ravel(run[logged])
         columns = [np.ones(len(times)), *np.cos(np.outer(w, times)), *np.sin(np.outer(w, times))]
-        fit = np.linalg.lstsq(np.array(columns).T, y, rcond=None)[0][1:]
+        fit, _, _, sizes = np.linalg.lstsq(np.array(columns).T, y, rcond=None)
+        if sizes[-1] * WORST < sizes[0]:
+            raise PlantloopError(
+                f"sines of {shown(w.tolist())} rad/s at '{self.input}' cannot be told apart in the "
+                f"{times[-1] - times[0]:.3g} s that are measured: two are too near each other.",
+                value=w.tolist(), hint='Measure with method="sine", or more periods.',
+            )  # fmt: skip
+        fit = fit[1:]
         return w, (fit[:m] - 1j * fit[m:]) / (self.amplitude * np.exp(1j * phase))
 
     def _grid(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -188,3 +188,22 @@ def test_a_component_of_an_inport_of_a_sampled_diagram():
 def test_linear_models_of_single_components():
     m = linearize(two_by_two(), ["u.y[1]", "g.y[0]"], ["lag.y"])
     assert np.allclose(m.B, [[4.0, 2.0], [8.0, 0.0]])
+
+
+def test_a_frequency_twice_is_one_sine_and_two_that_are_too_near_are_refused():
+    """Two sines of one frequency added up with different phases, and half of the sum was given to each."""
+    d = Diagram("lag")
+    d.add("u", Constant(0.0))
+    d.add("lag", TransferFunction([2.0, 1.0], [1.0, 0.8, 4.0]))
+    d.connect("u.y", "lag.u")
+    w = [2.0, 1.0, 2.0]
+    found = frequency_response(d, "u.y", "lag.y", w, "multisine")
+    s = 1j * np.array(w)
+    assert found.frequency.tolist() == w
+    assert np.allclose(found.response, (2 * s + 1) / (s**2 + 0.8 * s + 4), rtol=1e-6)
+    near = [1.0, 1.0 + 1e-7]
+    with pytest.raises(PlantloopError, match="cannot be told apart in the .* two are too near"):
+        frequency_response(d, "u.y", "lag.y", near, "multisine")
+    s = 1j * np.array(near)
+    alone = frequency_response(d, "u.y", "lag.y", near, "sine").response
+    assert np.allclose(alone, (2 * s + 1) / (s**2 + 0.8 * s + 4), rtol=1e-6)
