@@ -326,6 +326,7 @@ class StudyStore:
         """
         import pandas as pd
 
+        self._check_there()
         try:
             if done.signals is not None:
                 self._write_signals(chunk, done)
@@ -339,6 +340,16 @@ class StudyStore:
         memory = io.BytesIO()
         frame.to_parquet(memory, index=False, compression="zstd", write_page_checksum=True)
         self.folder.write(name, memory.getvalue())
+        self._check_there()  # it may have gone while this was written
+
+    def _check_there(self) -> None:
+        """Whether it is still where the run began; one that was moved is made anew, without its manifest."""
+        if not self.folder.remote and not self.folder.exists(MANIFEST):
+            raise PlantloopError(
+                f"the results in '{self.folder.url}' were moved or removed while the study ran.",
+                path=self.folder.url,
+                hint="What was written is complete; go on with --resume (resume=True) where it is now.",
+            )
 
     def _frame(self, name: str) -> pd.DataFrame:
         with damage_named(self.folder.url, name, ROWS_AGAIN):

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from blocks import PlantloopError
+from cosim import open_study
 from cosim.study import folder_lock
 from cosim.study.folder_lock import alone_in
 from tests.cosim.study.test_study_runs import study_of
@@ -127,3 +129,20 @@ def test_what_cannot_be_made_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PlantloopError, match="cannot write to"), alone_in(str(tmp_path / "file" / "out")):
         pass
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_folder_that_is_moved_or_removed_meanwhile_ends_the_run(loop, tmp_path, gone):
+    """It was made anew without its manifest: the cases from there on were said to be done, and lost."""
+    study, out, moved, told = study_of(loop), tmp_path / "out", tmp_path / "moved", []
+
+    def meanwhile(tally):
+        if not told:
+            told.append(tally)
+            shutil.rmtree(out) if gone else out.rename(moved)
+
+    with pytest.raises(PlantloopError, match=r"'.*out' were moved or removed while the study ran"):
+        study.run(out, progress=meanwhile, workers=1)
+    if not gone:
+        assert 0 < len(open_study(moved).table.query("status == 'done'")) < len(study)
+        assert study.run(moved, resume=True).complete
