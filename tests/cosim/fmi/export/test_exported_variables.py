@@ -56,7 +56,7 @@ class Body(Block):
     k: float = 7.0
 
     def define(self, b):
-        A, k = b.parameters(A=self.A, k=self.k)
+        A, k = b.parameter("A", self.A, unit="kg"), b.parameter("k", self.k)
         u = b.input("u", size=3, unit=("N", "N", "m"))
         x = b.continuous("x", [0.5, -0.25], labels=("left", ""), nominal=[2.0, 100.0])
         z, n, m = b.continuous("z", 1.5), b.discrete("n", 4.0, 0.5), b.mode("m", 6.0)
@@ -155,7 +155,8 @@ def test_units_of_numbers_and_of_variables():
     assert (by_name["moves"].units, by_name["moves"].unit) == (("N",) * 3, "N")
     assert by_name["it.x"].units == ("m", "rad") and by_name["der(it.x)"].units == ("m/s", "rad/s")
     assert (by_name["it.z"].unit, by_name["der(it.z)"].unit) == ("N", "N/s")  # as the output that shows it
-    assert {by_name[name].unit for name in ("it.A", "it.k", "it.n", "it.m", "rests")} == {""}
+    assert {by_name[name].unit for name in ("it.k", "it.n", "it.m", "rests")} == {""}
+    assert (by_name["it.A"].units, by_name["it.A"].unit) == (("kg",) * 6, "kg")
 
 
 def test_inputs_of_a_block_alone_have_the_units_it_declares():
