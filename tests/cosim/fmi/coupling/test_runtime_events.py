@@ -34,8 +34,11 @@ class Unit:
 
     calls : what was called of it
     statuses : of some of these; events : instants [s] at which it announces an event; jump : added to its
-        output in each
+        output in each; changes : do events say that values of states have changed? stops : does a step say
+        that the run ends?
     """
+
+    changes = stops = False
 
     def __init__(
         self, runtime, statuses=None, events=(), jump=0.0, repeat=0, terminate=False, clock=0.0, **fields
@@ -88,7 +91,7 @@ class Unit:
 
     def update(self, c, again, terminate, nominals, values, defined, following):
         self.repeat -= 1
-        again[0], terminate[0], values[0] = self.repeat >= 0, self.terminate, False
+        again[0], terminate[0], values[0] = self.repeat >= 0, self.terminate, self.changes
         if self.repeat < 0:
             self.left = self.left[1:] or [None]
             self.y += self.jump
@@ -97,7 +100,10 @@ class Unit:
         return self.called("update")
 
     def step(self, c, t, h, no_way_back, event, terminate, early, last):
-        last[0], event[0], early[0] = self.reaches(t + h)
+        there, event[0], early[0] = self.reaches(t + h)
+        terminate[0] = self.stops
+        if there is not None:
+            last[0] = there
         return self.called("step", t, h)
 
 
@@ -172,9 +178,10 @@ def test_the_run_ends_at_an_event(runtime):
 
 
 @pytest.mark.parametrize("status", [WARNING, DISCARD, ERROR])
+@pytest.mark.parametrize("at", [1.25, 2.0])
 @pytest.mark.parametrize("call", [*ONCE, "step"])
-def test_a_call_that_fails_is_known_by_its_number(runtime, call, status):
-    unit = Unit(runtime, {call: status}, events=[1.25])
+def test_a_call_that_fails_is_known_by_its_number(runtime, call, status, at):
+    unit = Unit(runtime, {call: status}, events=[at])
     numbers = {"step": 1, "enter": 2, "update": 3, "leave": 4}
     assert numbers["leave"] == runtime.c.PL_FAILED_LEAVE
     found = runtime.c.pl_step_with_events(unit.u)
@@ -183,8 +190,115 @@ def test_a_call_that_fails_is_known_by_its_number(runtime, call, status):
         return
     assert found == runtime.c.PL_UNIT_STEPPED
     assert (unit.e.failed, unit.u.status, unit.calls[-1]) == (
-        numbers[call], status, ("step", 1.0, 0.25) if call == "step" else call
+        numbers[call], status, ("step", 1.0, at - 1.0) if call == "step" else call
     )  # fmt: skip
+
+
+def standing(runtime, begin, end, **how):
+    """A unit that steps from one time [s] to another."""
+    unit = Unit(runtime, **how)
+    unit.u.time, unit.u.end, unit.u.reached = begin, end, end
+    return unit
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "size"), [(0.25, 0.5, 1.0), (-0.5, -0.25, 1.0), (1000.0, 1001.0, 1001.0)]
+)
+def test_what_differs_by_rounding_is_one_instant(runtime, begin, end, size):
+    """1e-12 of a time, at least 1e-12 s: an event behind the end belongs to it, one before makes no step."""
+    c = runtime.c
+    for apart, found in ((0.9e-12, ONCE), (2e-12, [])):
+        unit = standing(runtime, begin, end, events=[end + apart * size])
+        assert c.pl_step_with_events(unit.u) == c.PL_DONE
+        assert unit.calls == [("step", begin, end - begin), *found]
+    unit = standing(runtime, begin, end, events=[end - 0.5e-12 * size])
+    assert c.pl_step_with_events(unit.u) == c.PL_DONE
+    assert unit.calls[1:] == ONCE and len(unit.calls) == 4
+    unit = standing(runtime, begin, end, events=[end - 1e-11 * size])
+    assert c.pl_step_with_events(unit.u) == c.PL_DONE
+    assert unit.calls[1:4] == ONCE and unit.calls[4][0] == "step"
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0.25, 0.5), (1000.0, 1001.0)])
+def test_a_unit_that_stops_short_by_rounding_is_there(runtime, begin, end):
+    """1e-10 of a time, at least 1e-10 s."""
+    for apart, steps in ((0.9e-10, 1), (-0.9e-10, 1), (2e-10, 2)):
+        unit = standing(runtime, begin, end)
+        short = end - apart * max(end, 1.0)
+        unit.reaches = lambda to, short=short, unit=unit: (to if unit.calls else short, False, True)
+        assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+        assert len(unit.calls) == steps and unit.e.at == end
+
+
+def test_short_steps_are_steps_however_large_times_are(runtime):
+    """0.1 us at 1e6 s, where times differ by rounding that differ by less: no more than a part of a step."""
+    begin, h = 1e6, 2.0**-23
+    unit = standing(runtime, begin, begin + h)
+    unit.reaches = lambda to: (to if unit.calls else begin + h / 2, False, True)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+    assert unit.calls == [("step", begin, h), ("step", begin + h / 2, h / 2)]
+
+
+def test_a_step_of_no_length_is_none(runtime):
+    unit = standing(runtime, 1.0, 1.0)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE and not unit.calls
+
+
+def test_a_unit_that_does_not_say_how_far_it_came_is_at_the_end(runtime):
+    """It asks for an event there."""
+    unit = Unit(runtime)
+    unit.reaches = lambda to: (None, True, False)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+    assert unit.calls == [("step", 1.0, 1.0), *ONCE] and unit.e.at == 2.0
+
+
+def test_a_unit_that_gets_stuck_later_has_as_many_tries(runtime):
+    unit = Unit(runtime)
+    unit.reaches = lambda to: (1.5, False, True)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_UNIT_STEPPED
+    assert len(unit.calls) == 1002
+
+
+def test_a_step_that_says_the_run_ends_is_left_to_the_host(runtime):
+    unit = Unit(runtime)
+    unit.stops = True
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_UNIT_STEPPED
+    assert (unit.e.failed, unit.calls, unit.u.ended) == (1, [("step", 1.0, 1.0)], 0)
+
+
+@pytest.mark.parametrize(("smooth", "changes", "jump", "jumped"), [
+    (1, False, 1.0, 1), (0, False, 1.0, 0), (1, False, 0.0, 0), (0, True, 0.0, 1), (1, True, 0.0, 1),
+])  # fmt: skip
+def test_jumps_are_those_of_smooth_outputs_and_of_states(runtime, smooth, changes, jump, jumped):
+    """What was known of jumps before the step is forgotten; of an event on the way only states say so."""
+    for at in (1.5, 2.0):
+        unit = Unit(runtime, events=[at], jump=jump, jumped=1, changed=1)
+        unit.changes, unit.u.smooth_outputs[0] = changes, smooth
+        assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+        assert unit.e.jumped == (jumped if at == 2.0 else changes) and unit.e.changed == changes
+
+
+@pytest.mark.parametrize(
+    ("more", "found"), [(0.0, "PL_DONE"), (1.0, "PL_UNIT_STEPPED"), (-1.0, "PL_UNIT_STEPPED")]
+)
+def test_what_a_unit_asks_of_python_within_a_step(runtime, more, found):
+    """Its first number is taken back; the second says that something is left, before events at the end."""
+    unit = Unit(runtime, events=[2.0])
+    unit.u.asked = asked = runtime.array([3.0, more])
+    assert runtime.c.pl_step_with_events(unit.u) == getattr(runtime.c, found)
+    assert list(asked) == [0.0, more] and unit.calls == [("step", 1.0, 1.0), *(ONCE if more == 0.0 else [])]
+
+
+def test_an_output_that_is_not_given_at_the_end_is_left_to_the_host(runtime):
+    unit = Unit(runtime, {"get": ERROR}, events=[2.0])
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_UNIT_STEPPED
+    assert unit.calls == [("step", 1.0, 1.0)] and unit.u.has_fresh == 0
+
+
+def test_ticks_of_clocks_are_left_to_the_host_before_event_mode(runtime):
+    unit = Unit(runtime, events=[1.25], clocks=1)
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_UNIT_STEPPED
+    assert unit.calls == [("step", 1.0, 0.25)] and unit.e.stage == runtime.c.PL_EVENT_NONE
 
 
 # --- visits -----------------------------------------------------------------------------------------------
@@ -251,3 +365,41 @@ def test_a_unit_goes_back_with_its_events(runtime):
     assert runtime.c.pl_unit_back(unit.u, 0) == 0
     assert (unit.e.next, unit.e.wanted, list(unit.e.last[0:2])) == (1.25, 1, [5.0, 6.0])
     assert (unit.u.ended, unit.e.stage, unit.e.failed) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("time", "apart", "is_there"), [
+    (0.5, 0.9e-9, True), (0.5, -0.9e-9, True), (0.5, 2e-9, False), (0.5, -2e-9, False),
+    (1000.0, 0.9e-6, True), (1000.0, 2e-6, False), (-1000.0, 0.9e-6, True),
+])  # fmt: skip
+def test_a_unit_is_there_within_rounding(runtime, time, apart, is_there):
+    """1e-9 of the time of the visit, at least 1e-9 s."""
+    unit = standing(runtime, time, time + 1.0)
+    unit.now[0], unit.y = time + apart, 9.0
+    assert visit(runtime, unit, 7.0) == (0, 9.0 if is_there else 4.0)
+    assert bool(unit.calls) is is_there
+
+
+@pytest.mark.parametrize(
+    ("given", "level", "ticks"), [(5.4, 5.0, 0), (4.6, 5.0, 0), (5.6, 5.0, 1), (4.4, 5.0, 1)]
+)
+def test_a_clock_ticks_where_its_count_is_another_whole_number(runtime, given, level, ticks):
+    unit = Unit(runtime, n_triggers=1, clocks=0)
+    unit.e.triggers[0], unit.e.levels[0] = 1, level
+    assert visit(runtime, unit, given)[0] == ticks
+
+
+def test_an_output_that_is_not_smooth_may_jump_at_a_visit(runtime):
+    """Its past is kept; what has jumped before stays known."""
+    for before in (0, 1):
+        unit = Unit(runtime, jump=2.0, jumped=before)
+        unit.u.smooth_outputs[0] = 0
+        assert visit(runtime, unit, 7.0) == (0, 6.0)
+        assert (unit.u.out.count, unit.e.jumped, unit.u.out.values[0]) == (2, before, 6.0)
+
+
+def test_a_visit_handles_what_is_due_without_a_change(runtime):
+    """An event that was announced for now, or that the last step asked for; inputs are not set."""
+    for how in ({"events": [1.0]}, {"wanted": 1}, {"events": [1.0 + 5e-13]}):
+        unit = Unit(runtime, **how)
+        assert visit(runtime, unit, 6.0) == (0, 4.0)
+        assert unit.calls == ONCE and (unit.e.wanted, unit.e.next) == (0, math.inf)
