@@ -100,8 +100,8 @@ def tests_for(change: Change, known: Covering, budget: float) -> list[str]:
     if change.file.endswith(".c"):
         folder = change.file.rpartition("/")[0]
         found = set(known.by_file.get(MAKERS.get(folder, ""), set()))
-        if folder.endswith("/runtime"):
-            found |= {t for t in known.seconds if runs_c(t.partition("::")[0])}
+        calling = {t for t in known.seconds if runs_c(t.partition("::")[0])}
+        found |= {t for t in calling if folder.endswith("/runtime") or t.startswith(near)}
     else:
         found = set() if change.module_level else known.of(change.file, change.lines)
         if not found:  # it may run when the file is imported: for tests of the file and of its folder

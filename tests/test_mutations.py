@@ -223,10 +223,14 @@ def test_lines_that_run_at_import_are_tried_with_the_tests_of_their_folder():
 
 
 def test_changes_of_the_c_of_exported_units_are_tried_with_tests_that_build_units():
-    tests = ("tests/cosim/fmi/export/test_a.py::a", "tests/cosim/engines/test_time.py::b")
+    """And with those beside them that call its functions by themselves."""
+    tests = (
+        "tests/cosim/fmi/export/test_a.py::a", "tests/cosim/engines/test_time.py::b",
+        "tests/cosim/fmi/export/test_unit_memory.py::c",
+    )  # fmt: skip
     known = Covering({}, {"cosim/fmi/export/binaries.py": {tests[0]}}, {}, dict.fromkeys(tests, 1.0))
     change = Change("cosim/fmi/export/unit/unit.c", 1, 0, 1, "1", "2", (1,))
-    assert mutations.tests_for(change, known, 9.0) == [tests[0]]
+    assert mutations.tests_for(change, known, 9.0) == [tests[2], tests[0]]
     assert mirrored(change.file, known) == "tests/cosim/fmi/export/"
     assert all((mutations.ROOT / file).exists() for pair in mutations.MAKERS.items() for file in pair)
 
