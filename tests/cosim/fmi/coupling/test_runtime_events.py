@@ -35,10 +35,11 @@ class Unit:
     calls : what was called of it
     statuses : of some of these; events : instants [s] at which it announces an event; jump : added to its
         output in each; changes : do events say that values of states have changed? stops : does a step say
-        that the run ends?
+        that the run ends? silent : do events say nothing?
+    final : was it told that it never goes back behind a step?
     """
 
-    changes = stops = False
+    changes = stops = silent = final = False
 
     def __init__(
         self, runtime, statuses=None, events=(), jump=0.0, repeat=0, terminate=False, clock=0.0, **fields
@@ -90,6 +91,8 @@ class Unit:
         return self.statuses.get("get", OK)
 
     def update(self, c, again, terminate, nominals, values, defined, following):
+        if self.silent:
+            return self.called("update")
         self.repeat -= 1
         again[0], terminate[0], values[0] = self.repeat >= 0, self.terminate, self.changes
         if self.repeat < 0:
@@ -100,6 +103,7 @@ class Unit:
         return self.called("update")
 
     def step(self, c, t, h, no_way_back, event, terminate, early, last):
+        self.final |= no_way_back
         there, event[0], early[0] = self.reaches(t + h)
         terminate[0] = self.stops
         if there is not None:
@@ -115,7 +119,7 @@ def test_a_step_ends_at_events_that_were_announced(runtime):
     unit = Unit(runtime, events=[1.25, 1.5, 2.0], jump=1.0)
     assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
     steps = [("step", 1.0, 0.25), *ONCE, ("step", 1.25, 0.25), *ONCE, ("step", 1.5, 0.5), *ONCE]
-    assert unit.calls == steps
+    assert unit.calls == steps and not unit.final
     assert (unit.e.next, unit.e.jumped, unit.u.fresh[0], unit.u.has_fresh) == (math.inf, 1, 7.0, 1)
 
 
@@ -250,6 +254,15 @@ def test_a_unit_that_does_not_say_how_far_it_came_is_at_the_end(runtime):
     unit.reaches = lambda to: (None, True, False)
     assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
     assert unit.calls == [("step", 1.0, 1.0), *ONCE] and unit.e.at == 2.0
+
+
+def test_an_event_that_says_nothing_has_nothing_to_say(runtime):
+    """No further round, no end, no change, no next event."""
+    unit = Unit(runtime, events=[1.25])
+    unit.silent = True
+    assert runtime.c.pl_step_with_events(unit.u) == runtime.c.PL_DONE
+    assert unit.calls == [("step", 1.0, 0.25), *ONCE, ("step", 1.25, 0.75)]
+    assert (unit.e.next, unit.u.ended, unit.e.changed) == (math.inf, 0, 0)
 
 
 def test_a_unit_that_gets_stuck_later_has_as_many_tries(runtime):

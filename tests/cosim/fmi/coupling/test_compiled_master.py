@@ -1,0 +1,408 @@
+"""What the compiled coupling is told of a system: wires, points, room, rows; and when it is used."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import blocks as B
+from blocks.contract.rate import Ticks
+from cosim import FMU, Coupling, Diagram, Simulation
+from cosim.engines.native import bindings as b
+from cosim.fmi.coupling import compiled_master
+from cosim.fmi.coupling.compiled_master import MOST, ROWS, CompiledMaster, UnitTable
+from cosim.fmi.coupling.unit_run import KEPT, UnitStanding
+from tests.helpers.fmus import build_fmu, needs_compiler
+from tests.helpers.made import Made
+
+
+def lag(sample="1/4", offset=0, **more):
+    return FMU(build_fmu("lag", version="2.0"), kind="cs", sample=sample, offset=offset, **more)
+
+
+def pair(**second):
+    """Two lags in a row, one of which reads the other."""
+    d = Diagram("pair")
+    d.add("a", lag())
+    d.add("b", lag(**second))
+    d.connect("a.y", "b.u")
+    return d
+
+
+def grounded(d):
+    d.ground("a.u")
+    return d
+
+
+@contextmanager
+def coupled(d, coupling=None, until=0.0):
+    """The compiled coupling of a run."""
+    with Simulation(
+        d, engine="native", coupling=coupling or Coupling(extrapolation=0), solver="rk4", step=0.01
+    ) as s:
+        s.advance(until)
+        yield s._engine._compiled()
+
+
+# --- communication points and samples -----------------------------------------------------------------------
+@needs_compiler
+def test_communication_points_are_whole_numbers_of_a_grid():
+    with coupled(grounded(pair(sample="1/3", offset="1/10"))) as m:
+        assert m._table.grid == math.lcm(4, 3, 10)
+        assert [(u.table.first, u.table.period) for u in m.units] == [(0, 15), (6, 20)]
+        assert (m._table.n_units, m._table.n_inputs, m._table.n_outputs) == (2, 2, 2)
+        assert [u.table.start for u in m.units] == [0, 1]
+    with coupled(grounded(pair())) as m:
+        assert m._table.grid == 4 and [(u.table.first, u.table.period) for u in m.units] == [(0, 1), (0, 1)]
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("coupling", "samples", "back"),
+    [
+        (Coupling(extrapolation=0), 1, False),
+        (Coupling(extrapolation=1), 2, False),
+        (Coupling(extrapolation=2), KEPT, True),  # its first steps have no past, and are iterated
+        (Coupling(extrapolation=0, iterate=True), KEPT, True),
+        (Coupling(rtol=1e-3), KEPT, True),
+    ],
+)
+def test_samples_are_as_many_as_a_curve_goes_through(coupling, samples, back):
+    """And all of them where a step is repeated."""
+    with coupled(grounded(pair()), coupling) as m:
+        for u in m.units:
+            assert u.table.u.most == u.table.out.most == samples and bool(u.table.goes_back) is back
+        assert bool(m._table.goes_back) is back and m._table.order == m.macro.order
+        assert bool(m._table.controlled) is (coupling.rtol is not None)
+        if m._table.controlled:
+            assert m._table.rtol == coupling.rtol and m._table.atol == m._control.atol
+
+
+@needs_compiler
+@pytest.mark.parametrize("order", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize(("iterate", "number"), [(False, 0), (True, 1), ("newton", 2)])
+def test_units_step_in_their_order_and_ours_with_them(order, iterate, number):
+    """Jacobi: as they stand, ours (-1) last; Gauss-Seidel: a unit after what it reads."""
+    d = Diagram("backwards")
+    for name in "ba":
+        d.add(name, lag())
+    d.connect("a.y", "b.u")
+    d.ground("a.u")
+    with coupled(d, Coupling(order=order, iterate=iterate, extrapolation=0)) as m:
+        sequence = m._arrays["sequence"].tolist()
+        assert sequence == ([0, 1, -1] if order == "jacobi" else list(m.macro.sequence))
+        if order != "jacobi":
+            assert sequence.index(1) < sequence.index(0)
+        assert (m._table.n_sequence, m._table.newest, m._table.iterate) == (
+            3,
+            order == "gauss-seidel",
+            number,
+        )
+
+
+@needs_compiler
+def test_room_has_the_sizes_that_the_runtime_says():
+    """Of vectors of all outputs, n = 2, and inputs; Newton's method has two matrices."""
+    d = grounded(pair())
+    d.connect("a.y", d.add("x", B.Integrator([0.0]))["u"])
+    with coupled(d) as m:
+        assert {name: len(a) for name, a in m._arrays.items()} == {"sequence": 3, "inputs": 2 + 3 + 1}
+    for iterate, matrices in ((True, 0), ("newton", 8)):
+        with coupled(d, Coupling(iterate=iterate, extrapolation=0)) as m:
+            sizes = {name: len(a) for name, a in m._arrays.items()}
+            assert (sizes["iterated"], sizes["tried"]) == (16 + matrices + 1, 3 * 4 + 1)
+            s = m.engine.system
+            known = len(s.x0) + 2 * len(s.h0) + len(s.w0) + len(s.events) + s.residual.numel() + len(s.rates)
+            for values, logged in m._levels:
+                assert (len(values), len(logged)) == (
+                    known + len(m.engine.context.instants) + 1,
+                    len(s.rates) + 1,
+                )
+
+
+# --- wires --------------------------------------------------------------------------------------------------
+@needs_compiler
+def test_wires_are_places_of_what_units_read():
+    """An output and a held number: a place in h; a constant's parameter: behind it; what is grounded is 0."""
+    d = Diagram("wires")
+    names = ("of_unit", "of_hold", "of_constant", "grounded")
+    for name in names:
+        d.add(name, lag())
+    d.add("hold", B.Hold(sample="1/4", initial=2.5))
+    d.add("three", B.Constant(3.0))
+    d.ground("grounded.u")
+    d.connect("grounded.y -> of_unit.u", "grounded.y -> hold", "hold -> of_hold.u", "three -> of_constant.u")
+    with coupled(d) as m:
+        s = m.engine.system
+        places, adds = m._wires
+        order = [u.places.path for u in m.units]
+        found = {name: (int(places[order.index(name)]), float(adds[order.index(name)])) for name in names}
+        (unit,), (hold,) = s.held["grounded.y"].index, s.held["hold.hold_now"].index
+        (three,) = s.parameters["three.value"].index
+        assert found["of_unit"] == (unit, 0.0) and math.copysign(1.0, found["of_unit"][1]) == 1.0
+        for name, place in (("of_hold", hold), ("of_constant", len(s.h0) + three)):
+            assert found[name] == (place, 0.0) and math.copysign(1.0, found[name][1]) == -1.0
+        assert found["grounded"] == (-1, 0.0)
+        assert m._table.wires[order.index("of_unit")] == unit and m._table.wired != b.ffi().NULL
+
+
+@needs_compiler
+@pytest.mark.parametrize("why", ["computed", "extrapolated", "looped"])
+def test_without_wires_inputs_are_computed(why):
+    d = Diagram("computed")
+    d.add("a", lag())
+    d.add("b", lag())
+    if why == "computed":
+        d.connect("b.y", d.add("g", B.Gain(0.5))["u"])
+        d.connect("g.y", "a.u")
+    elif why == "looped":
+        d.connect("b.y", d.add("past", B.TransportDelay(0.5))["u"])
+        d.connect("past.y", "a.u")
+    else:
+        d.connect("b.y", "a.u")
+    d.connect("a.y", "b.u")
+    with coupled(d, Coupling(extrapolation=int(why == "extrapolated"))) as m:
+        assert m._wires is None and m._table.wires == b.ffi().NULL
+
+
+# --- when our own blocks have nothing to do -----------------------------------------------------------------
+BUSY = {
+    "nothing": (None, True, True),
+    "a hold at their points": (B.Hold(sample="1/4"), True, False),
+    "a hold at other points": (B.Hold(sample="1/8"), True, False),
+    "a state": (B.Integrator(), False, False),
+    "an event": (B.Relay(on_point=0.5, off_point=-0.5), False, False),
+    "a delay": (B.TransportDelay(0.5), False, False),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("what", BUSY)
+def test_blocks_of_ours_are_idle_where_they_change_at_ticks_only(what):
+    block, idle, counts = BUSY[what]
+    d = grounded(pair())
+    if block is not None:
+        d.connect("b.y", d.add("own", block)["u"])
+    with coupled(d) as m:
+        assert (bool(m._table.idle), bool(m._table.only_counts)) == (idle, counts)
+
+
+@needs_compiler
+def test_counts_alone_need_one_rate_for_all():
+    for how, counts in (({}, True), ({"sample": "1/8"}, False), ({"offset": "1/8"}, False)):
+        with coupled(grounded(pair(**how))) as m:
+            assert bool(m._table.only_counts) is counts and bool(m._table.idle)
+            assert bool(m._held) is counts
+
+
+@needs_compiler
+def test_ticks_that_a_unit_reads_are_more_than_counts():
+    d = pair()
+    d.connect(d.add("count", Made(lambda b: b.output("y", b.tick_count("1/4"))))["y"], "a.u")
+    with coupled(d) as m:
+        assert m._table.idle and not m._table.only_counts
+
+
+# --- whether it can be used at all --------------------------------------------------------------------------
+OWN = {
+    "equations": (B.Integrator(), True),
+    "a delay": (B.TransportDelay(0.5), False),
+    "Python at ticks": (B.PythonFunction(lambda t, u: u, sample="1/4"), False),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("what", OWN)
+def test_steps_that_begin_again_need_blocks_of_ours_that_go_back(what):
+    block, goes_back = OWN[what]
+    d = grounded(pair())
+    d.connect("b.y", d.add("own", block)["u"])
+    for coupling, possible in (
+        (Coupling(extrapolation=0), True),
+        (Coupling(order="gauss-seidel", extrapolation=0), goes_back),
+        (Coupling(iterate=True, extrapolation=0), goes_back),
+        (Coupling(rtol=1e-2), goes_back),
+    ):
+        with Simulation(d, engine="auto" if "Python" in what else "native", coupling=coupling) as s:
+            assert CompiledMaster.possible(s._engine._macro) is possible, coupling
+            assert compiled_master._can_go_back(s._engine._macro) is goes_back
+            assert (s._engine._compiled() is not None) is possible
+
+
+# --- rows and samples ---------------------------------------------------------------------------------------
+def table(n=2, m=1, samples=KEPT, since=3):
+    """A table of a unit with `n` inputs and `m` outputs, alone."""
+    block = SimpleNamespace(n_inputs=n, n_outputs=m, ticks=Ticks(Fraction(1, 4), Fraction(0)))
+    none = np.zeros(0, int)
+    places = SimpleNamespace(
+        path="unit", block=block, inputs=slice(5, 5 + n), y=np.arange(m), since=since,
+        slope=np.arange(m) + 10, curvature=np.arange(m) + 20,
+        smooth_inputs=np.full(n, True), smooth_outputs=np.full(m, False),
+        late_inputs=np.full(n, True), parameters=none,
+    )  # fmt: skip
+    made = b.new("pl_fmu_unit")
+    return UnitTable(places, made[0], samples, True, 7, 9), made
+
+
+def test_a_table_says_where_its_unit_is():
+    unit, made = table()
+    t = made[0]
+    assert (t.first, t.period, t.start, t.since, t.u.n, t.out.n, t.u.most, t.out.most) == (
+        7,
+        9,
+        5,
+        3,
+        2,
+        1,
+        KEPT,
+        KEPT,
+    )
+    assert t.goes_back and (t.capacity, t.count, t.used) == (ROWS, 0, 0)
+    assert (t.y[0], t.slope[0], t.curvature[0], t.smooth_inputs[1], t.smooth_outputs[0], t.late[1]) == (
+        0,
+        10,
+        20,
+        1,
+        0,
+        1,
+    )
+    sizes = {name: len(a) for name, a in unit.arrays.items()}
+    assert sizes == {
+        "y": 2, "smooth_inputs": 3, "smooth_outputs": 2, "late": 3, "slope": 2, "curvature": 2, "assumed": 3,
+        "value": 3, "bend": 3, "curve": 3, "fresh": 2,
+    }  # fmt: skip
+    assert [len(level) for level in unit._levels] == [KEPT * 3 + 2 + 1] * 2
+    assert (unit._u.shape, unit._y.shape, unit._rows.shape) == ((KEPT, 2), (KEPT, 1), (ROWS * 5,))
+    assert "slope" not in table(since=-1)[0].arrays and table(since=0)[0].arrays["slope"][0] == 10
+
+
+class Called:
+    """A unit that notes what compiled code says of it."""
+
+    def __init__(self, ended=""):
+        self.story, self.ended = [], ended
+
+    def resume(self):
+        self.story.append("resume")
+
+    def pause(self):
+        self.story.append("pause")
+        return self.ended
+
+    def came_to(self, t):
+        self.story.append(("came to", t))
+
+
+def run_of(standing, ended="", jumped=False):
+    return SimpleNamespace(unit=Called(ended), standing=standing, jumped=jumped)
+
+
+@pytest.mark.parametrize("samples", [1, 2, KEPT])
+def test_where_a_unit_stands_goes_into_the_table_and_comes_out_again(samples):
+    """As many samples as are kept; the next event is not known; a unit that came further is told so."""
+    unit, made = table(samples=samples)
+    t = made[0]
+    u = tuple((1.0 - k / 4, np.array([1.0 + k, 2.0 + k])) for k in range(KEPT))
+    y = ((1.0, np.array([7.0])), (0.5, np.array([8.0])))
+    run = run_of(UnitStanding(points=5, time=1.0, u=u, y=y, ended="before"))
+    t.ended, t.next = 1, 3.0
+    unit.enter(run)
+    assert (t.points, t.time, t.ended, t.u.count, t.out.count) == (5, 1.0, 0, samples, min(samples, 2))
+    assert math.isnan(t.next) and run.unit.story == ["resume"]
+    assert list(t.u.time[0:samples]) == [s[0] for s in u[:samples]]
+    assert list(t.u.values[0 : 2 * samples]) == [v for s in u[:samples] for v in s[1]]
+    unit.leave(run)
+    assert run.unit.story == ["resume", "pause"]
+    found = run.standing
+    assert (found.points, found.time, found.ended) == (5, 1.0, "before")
+    for got, given in ((found.u, u), (found.y, y)):
+        assert [(s[0], s[1].tolist()) for s in got] == [(s[0], s[1].tolist()) for s in given[:samples]]
+    t.u.values[0] = -9.0
+    assert found.u[0][1][0] == 1.0  # a copy
+    t.points, t.time = 6, 1.25
+    unit.leave(run)
+    assert run.unit.story[2:] == [("came to", 1.25), "pause"] and run.standing.points == 6
+
+
+def test_a_unit_that_ends_the_run_says_why_when_it_is_left():
+    unit, _ = table()
+    run = run_of(UnitStanding(), ended="enough")
+    unit.enter(run)
+    unit.leave(run)
+    assert run.standing.ended == "enough"
+
+
+def test_jumps_of_a_unit_with_events_are_known_on_both_sides():
+    unit, made = table()
+    events = b.new("pl_fmu_events")
+    made[0].events = events
+    for before, after in ((True, False), (False, True)):
+        run = run_of(UnitStanding(), jumped=before)
+        unit.enter(run)
+        assert bool(events.jumped) is before
+        events.jumped = after
+        unit.leave(run)
+        assert run.jumped is after
+
+
+def filled(unit, made, rows, kind=0):
+    t = made[0]
+    for k in range(5 * rows):
+        t.rows[k] = float(k)
+    for k in range(rows):
+        t.kind[k] = kind
+    t.count, t.used = rows, 5 * rows
+
+
+@pytest.mark.parametrize("rows", [0, 1, ROWS // 4, ROWS // 4 + 1, ROWS])
+def test_rows_are_copied_while_they_are_few_and_handed_over_when_they_are_many(rows):
+    unit, made = table()
+    numbers, before = unit._rows, len(unit._kinds)
+    filled(unit, made, rows)
+    found = unit.take_rows()
+    assert (found.width, found.ticks, len(found)) == (5, unit.places.block.ticks, rows)
+    assert found.numbers.tolist() == list(map(float, range(5 * rows))) and found.kinds.tolist() == [0] * rows
+    assert (made[0].count, made[0].used, made[0].capacity) == (0, 0, before)
+    shared = np.shares_memory(found.numbers, numbers) if rows else False
+    assert shared is (rows > ROWS // 4) and (unit._rows is numbers) is (rows <= ROWS // 4)
+    made[0].rows[0] = -1.0
+    assert found.numbers[:1].tolist() in ([], [0.0])
+
+
+def test_room_for_rows_grows_fourfold_up_to_a_limit():
+    unit, made = table()
+    rooms = []
+    for _ in range(7):
+        filled(unit, made, 3)
+        found = unit.renew_rows()
+        assert len(found) == 3 and found.numbers.tolist() == list(map(float, range(15)))
+        rooms.append(made[0].capacity)
+        assert (len(unit._kinds), unit._rows.size) == (rooms[-1], 5 * rooms[-1]) and made[0].count == 0
+    grown = [ROWS * 4**k for k in range(1, 7) if 5 * ROWS * 4**k <= MOST]
+    assert rooms == grown + [grown[-1]] * (7 - len(grown)) and 5 * 4 * grown[-1] > MOST
+
+
+# --- numbers without a copy ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("kind", "places", "count", "in_place"),
+    [
+        ("PL_FMU_DOUBLE", [0, 1, 2], 1, True),
+        ("PL_FMU_DOUBLE", [0, 2, 1], 1, False),
+        ("PL_FMU_DOUBLE", [1, 2, 3], 1, False),
+        ("PL_FMU_DOUBLE", [0, 1, 2], 2, False),
+        ("PL_FMU_FLOAT", [0, 1, 2], 1, False),
+    ],
+)
+def test_doubles_one_after_the_other_are_given_as_they_lie(kind, places, count, in_place):
+    batches, row = b.new("pl_fmu_batch", 2), np.zeros(3)
+    at = np.array(places, np.int32)
+    batches[0].kind, batches[0].total, batches[0].places = b.constant(kind), 3, b.pointer(at)
+    batches[0].values = b.ffi().NULL
+    compiled_master._put_in_place(batches, count, b.pointer(row))
+    assert batches[0].kind == b.constant("PL_FMU_IN_PLACE" if in_place else kind)
+    assert (batches[0].values != b.ffi().NULL) is in_place
