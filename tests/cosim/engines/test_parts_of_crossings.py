@@ -65,6 +65,7 @@ ROOTS = {
     "jump": (lambda x: 1.0 if x > 0.37 else -1e-3, 0.37, (0.0, 1.0), 129),
     "square root": (lambda x: math.sqrt(x) - 0.1, 0.01, (0.0, 1.0), 20),
     "at the end": (lambda x: x - 1.0 + 1e-14, 1.0 - 1e-14, (0.5, 1.0), 7),
+    "on it at its begin": (lambda x: x, 0.0, (0.0, 0.5), 8),
     "at its begin": (lambda x: x - 1e-14, 1e-14, (0.0, 0.5), 9),
 }
 
@@ -236,6 +237,8 @@ def test_a_flight_that_begins_and_ends_within_a_quarter_is_measured_in_its_middl
     g = [lambda x: 4 * x * (0.2 - x), lambda x: x - 0.15, lambda x: 7.0]
     settings = {"signs": [1.0, -1.0, 1.0], "direction": [0, -1, 0]}
     way = InC(runtime, g, **settings) if make == "c" else InPython(g, **settings)
+    if make == "c":
+        way.r.fired[0:3] = [2, 2, 2]  # from before
     assert way.locate(0.0, 1.0) == (pytest.approx(0.2), 0)
     if make == "c":
         far = [runtime.c.pl_farthest(way.r, k) for k in range(3)]
@@ -335,6 +338,27 @@ def test_what_is_held_is_looked_at_again_only_where_it_changed(runtime):
     assert looked_at() == [(0, 1), (1, 3)] and len(way.visited) == 4
     c.pl_all_looked_at(way.r)
     assert way.r.stale_crossings[0] == 0
+
+
+def test_a_piece_of_what_is_held_may_give_several_runs_and_is_the_one_that_is_stale(runtime):
+    way = InC(runtime, [lambda x: 1.0] * 5, held=4, pieces=True)
+    held = way.r.model.held_crossings
+    held.n_pieces = 1
+    held.runs_start, held.runs = runtime.array([0, 2], "int32_t"), runtime.array([0, 1, 2, 4], "int32_t")
+    runtime.c.pl_all_looked_at(way.r)
+    runtime.c.pl_look_again(way.r, 2)
+    assert list(way.r.stale_crossings[0:4]) == [0, 0, 1, 0]  # by the number of its piece
+    way.r.stale_crossings[0] = 1
+    runtime.c.pl_evaluate_crossings(way.r, 0.0, runtime.array([0.0]))
+    assert [tuple(way.r.looked_at[2 * k : 2 * k + 2]) for k in range(3)] == [(0, 1), (2, 4), (4, 5)]
+    assert way.r.n_looked_at == 3
+    way.crossings.n_pieces = 2
+    runtime.c.pl_look_again(way.r, 3)
+    assert list(way.r.stale_crossings[0:4]) == [1, 0, 1, 1]
+    way.crossings.n_pieces = 1
+    way.r.stale_crossings[0] = 0
+    runtime.c.pl_look_again(way.r, 3)
+    assert list(way.r.stale_crossings[0:4]) == [1, 0, 1, 1]
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 130])
