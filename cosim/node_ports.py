@@ -7,7 +7,7 @@ from typing import Any
 
 from blocks.contract.block import Block
 from blocks.contract.shape import says_all
-from blocks.contract.trace import LIBRARY, trace
+from blocks.contract.trace import LIBRARY, Traced, trace
 from blocks.errors import PlantloopError, WiringError, near_miss
 from cosim.compile.netlist import Inport
 
@@ -74,6 +74,15 @@ class NodePorts:
         raise WiringError([f"block '{node}' {found}{hint}"], path=node)
 
 
+LARGER = (2, 3, 4, 6, 9, 12)  # components of inputs, tried where one is too few for the equations
+
+
+def _with_larger_inputs(block: Block) -> Traced | None:
+    """What a block declares with inputs of several components, where its equations work with so many."""
+    tried = (trace(block, {}, size) for size in LARGER)
+    return next((found for found in tried if not found.partial), None)
+
+
 def ports_of(content: Any) -> NodePorts:
     """Ports of what is in a node: a block, an input of the diagram, or a diagram."""
     if isinstance(content, Inport):
@@ -86,6 +95,8 @@ def ports_of(content: Any) -> NodePorts:
         found = LIBRARY.get(content, {}, 1) if says_all(content) else trace(content, {}, 1)
     except PlantloopError as error:  # said when the diagram is flattened, unless ports are asked for before
         return NodePorts(known=False, fault=str(error))
+    if found.partial and (larger := _with_larger_inputs(content)) is not None:
+        found = larger
     if found.partial:
         why = f"with inputs of one component, {found.why}"
         return NodePorts(known=False, fault=f"{why} If it is made for more, name its port: handle['port'].")

@@ -247,15 +247,20 @@ def misplaced(solver: str, given: Mapping[str, Any]) -> str | None:
     return next((name for name in wrong if name in given), None)
 
 
-def takes_settings(function: F) -> F:
+def takes_settings(function: F, elsewhere: Mapping[str, str] = MappingProxyType({})) -> F:
     """Show the settings that a function takes as ``**settings`` in its signature and docstring.
 
     A keyword that is none of those shown is refused, with the near miss among all of them.
+
+    elsewhere : keywords of other functions, and what to write here in their place
     """
 
     @functools.wraps(function)
     def taking(*args: Any, **given: Any) -> Any:
         for name in given:
+            if name in elsewhere:
+                what = f"no setting '{name}' of {function.__qualname__.partition('.')[0]}"
+                raise PlantloopError(f"{what}.", value=given[name], hint=elsewhere[name])
             if name not in known:
                 raise PlantloopError(f"no setting '{name}'; {near_miss(name, known)}", value=given[name])
         return function(*args, **given)
@@ -273,6 +278,23 @@ def takes_settings(function: F) -> F:
     taking.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
     taking.__doc__ = with_texts(function.__doc__)
     return cast(F, taking)
+
+
+BY_STEPS = MappingProxyType(
+    {
+        "until": "Call advance(until).",
+        "log_every": "Call log(times), for instance log(np.arange(0.0, 10.0, 0.1)), before advance(until).",
+        "log_at": "Call log(times) before advance(until).",
+        "progress": "Give it to advance(until, progress=...).",
+        "inputs": "Call set_input(name, value), which may be done at any time.",
+    }
+)
+"""Keywords of `simulate` that a run step by step has methods for."""
+
+
+def takes_settings_of_steps(function: F) -> F:
+    """`takes_settings` for a run step by step."""
+    return takes_settings(function, BY_STEPS)
 
 
 def with_texts(doc: str | None) -> str | None:

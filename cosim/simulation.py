@@ -40,7 +40,7 @@ from cosim.run.run_length import check_length
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
 from cosim.run.watched import warn_of_unmet, warn_of_watched
-from cosim.settings import Keywords, RunSettings, takes_settings, with_texts
+from cosim.settings import Keywords, RunSettings, takes_settings, takes_settings_of_steps, with_texts
 from cosim.system import System
 from cosim.version import __version__
 
@@ -77,7 +77,7 @@ class Simulation:
     With opaque blocks that keep something open, such as a device, use it in a ``with`` statement.
     """
 
-    @takes_settings
+    @takes_settings_of_steps
     def __init__(
         self,
         diagram: Diagram | Block | System,

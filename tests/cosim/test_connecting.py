@@ -1,5 +1,7 @@
 """Wires drawn as text, as series and from handles; changes of a diagram, and typing errors in it."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -193,6 +195,9 @@ def test_wires_drawn_backwards_are_refused_where_they_are_written():
     assert not ends(d)
 
 
+ROW = np.array([[1.0, 0.0, 0.0, 1.0]])
+
+
 def test_why_the_ports_of_a_function_cannot_be_known():
     """ "Name one" led to the next error only."""
     d = Diagram("t")
@@ -201,6 +206,21 @@ def test_why_the_ports_of_a_function_cannot_be_known():
     with pytest.raises(WiringError, match=r"'f' has inputs that cannot be .*with inputs of one component, a "
                        r"condition on a signal was used as True.*np\.where.*name its port"):  # fmt: skip
         d.connect("a -> f")
+
+
+@dataclass(frozen=True)
+class Fourth(Block):
+    def define(self, b):
+        b.output("y", b.input("u")[3])
+
+
+@pytest.mark.parametrize("block", [Function(lambda v: v[0] + v[3]), Function(lambda v: ROW @ v), Fourth()])
+def test_the_only_port_of_a_block_for_vectors_is_found(block):
+    d = Diagram("t")
+    d.add("a", Constant([1.0, 2.0, 3.0, 4.0]))
+    d["a"] >> d.add("f", block) >> d.add("g", Gain(2.0))
+    known = {Function: 10.0, Fourth: 8.0}[type(block)]
+    assert simulate(d, 0.0)["g.y"][-1].tolist() == [known]
 
 
 @pytest.mark.parametrize("word", ["stop", "end", "time", "duration", "t_end", "T"])

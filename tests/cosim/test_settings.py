@@ -119,3 +119,18 @@ def test_settings_are_values():
     assert replace(one, seed=8) != one
     with pytest.raises(AttributeError):
         one.seed = 2
+
+
+@pytest.mark.parametrize(
+    ("word", "method"),
+    {
+        "log_every": "log",
+        "log_at": "log",
+        "until": "advance",
+        "progress": "advance",
+        "inputs": "set_input",
+    }.items(),
+)
+def test_a_run_step_by_step_says_where_keywords_of_a_whole_run_go(word, method):
+    with pytest.raises(PlantloopError, match=rf"no setting '{word}' of Simulation. .*{method}\("):
+        Simulation(ramp(), **{word: 1.0})
