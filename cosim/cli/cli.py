@@ -199,8 +199,13 @@ def check(
             found = findings(around(Plant.read(path, trust=trust)).netlist())
         else:
             from cosim.scenario import load_scenario
+            from cosim.scenario.loader import OF_STUDIES
 
             scenario = load_scenario(path, trust)
+            if any(name in scenario.source.tables for name in OF_STUDIES):
+                from cosim.study.study import Study
+
+                Study(path, trust=trust)  # its tables fit the model
             found = findings(scenario.diagram().netlist(), scenario.settings().solve_loops)
     listed = {kind: [f for f in found if f.kind == kind] for kind in KINDS}
     lines = {kind: list(dict.fromkeys(_lines(listed[kind]))) or ["none found"] for kind in KINDS}

@@ -25,10 +25,10 @@ from cosim.study.executors import executor_for, processors, work_at
 from cosim.study.folder import Folder, url_of
 from cosim.study.folder_lock import alone_in
 from cosim.study.job import Job, Tell
-from cosim.study.loading import find_key, load_study_file, tables_of_call
+from cosim.study.loading import load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
-from cosim.study.probes import FormulaError
+from cosim.study.plan_problems import place_of, prepared_or_all_problems
 from cosim.study.reuse import comparable, reused
 from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, only_of, optimise, space_of
@@ -160,25 +160,19 @@ class Study:
             raise
         except PlantloopError as error:
             file = self._place.source.path.name
+            where = place_of(error, self._place.source, self._in_file) if error.path else file
             raise ScenarioError(
-                f"{self._where(error)}: {error}" if error.path else f"{file}: {error}",
+                f"{where}: {error}",
                 path=error.path,
                 value=error.value,
             ) from error
 
-    def _where(self, error: PlantloopError) -> str:
-        """The key of the study's tables that an error is about, found by a name in the error."""
-        source = self._place.source
-        name = str(error.path)
-        formulas = ("metrics", "requirements", "actions")
-        others = ("sweep", "sampling", "actions", "metrics", "requirements", "stop", "store", "search")
-        for table in formulas if isinstance(error, FormulaError) else others:
-            if (keys := find_key(source.tables.get(table), name)) is not None:
-                return source.where((table, *keys))
+    @property
+    def _in_file(self) -> list[str]:
+        """Columns that a file of cases gives."""
         sampling = self.tables.sampling
-        if sampling is not None and sampling.file and "cases" in vars(self) and name in self.cases.columns:
-            return source.where(("sampling", "file"))  # a column of the file of cases
-        return source.path.name
+        known = sampling is not None and sampling.file and "cases" in vars(self)
+        return list(self.cases.columns) if known else []
 
     def _plan(self) -> StudyPlan:
         """The whole study as data, checked against the model."""
@@ -195,7 +189,7 @@ class Study:
             None if self.tables.stop is None else Ending(self.tables.stop.when, self.tables.requirements),
         )
         for k in range(len(made.bases)):
-            self._located(partial(made.prepared, k))
+            self._located(partial(prepared_or_all_problems, made, k, self._place.source))
         return made
 
     def __len__(self) -> int:

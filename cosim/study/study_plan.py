@@ -260,7 +260,7 @@ class Prepared:
             )
         watched = () if plan.ending is None else tuple(plan.ending.watched())
         verdicts = {name: f"{VERDICT}{k}.y" for k, name in enumerate(watched)}
-        stored = _stored(system, shown, plan.store, base)
+        stored = stored_signals(system, shown, plan.store, base)
         probes, bare = plan.measures.probes(), system
         system = probed(system, probes) if probes.names else system
         start = Context.initial(system)
@@ -331,7 +331,7 @@ def _with_others(one: Prepared, stored: tuple[str, ...]) -> tuple[str, ...]:
     return (*stored, *dict.fromkeys(more))
 
 
-def _stored(system: System, shown: tuple[str, ...], store: StoreTable, base: Base) -> tuple[str, ...]:
+def stored_signals(system: System, shown: tuple[str, ...], store: StoreTable, base: Base) -> tuple[str, ...]:
     """Signals that match names and patterns; outputs of subsystems also by the names they have outside."""
     if not store.signals:
         return tuple(system.chosen(base.signals)) if base.signals is not None else shown

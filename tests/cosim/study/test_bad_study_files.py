@@ -270,6 +270,60 @@ n = 2
 WIRED = '\nconnect = ["step.y -> two.in1", "lag.y -> two.in2", '
 
 
+MANY = """
+[sweep]
+"k.kk" = [1.0, 2.0]
+"lag.den" = [1.0, 2.0]
+[sampling]
+method = "sobol"
+runs = 2
+[sampling.parameters]
+"q.k" = { low = 0, high = 1 }
+[[actions]]
+at = 0.1
+set = { "nope.k" = 2.0 }
+[[actions]]
+name = "push"
+at = 0.2
+pulse = { "lag.uu" = 2.0 }
+lasts = 0.1
+[metrics]
+top = "max(lag.yy)"
+fine = "max(lag.y)"
+[[requirements]]
+name = "low"
+always = "lagg.y < 3"
+[store]
+signals = ["lag.y", "k.z"]
+"""
+FOUND = [
+    ('[sweep] "k.kk"', "no parameter or initial value 'k.kk'; did you mean 'k.k'"),
+    ('[sweep] "lag.den"', "parameter 'lag.den' got 1 numbers, expected 2"),
+    ('[sampling.parameters] "q.k"', "no parameter or initial value 'q.k'"),
+    ('[actions[0]] set."nope.k"', "no parameter 'nope.k'"),
+    ('[actions[1]] pulse."lag.uu"', "no input 'lag.uu'; did you mean 'lag.u'"),
+    ("[metrics] top", "no signal 'lag.yy'; did you mean 'lag.y'"),
+    ("[requirements[0]] always", "no signal 'lagg.y'; did you mean 'lag.y'"),
+    ("[store] signals[1]", "no signal 'k.z'; did you mean 'k.y'"),
+]
+
+
+def test_names_that_are_not_in_the_model_are_reported_together(study_file, tmp_path):
+    """The first of them ended a command, the next one the next command."""
+    path = study_file(MANY)
+    with pytest.raises(ScenarioError, match="8 problems in study.toml") as error:
+        Study(path)
+    lines = path.read_text().splitlines()
+    assert len(error.value.value) == len(FOUND)
+    for text, (place, problem) in zip(error.value.value, FOUND, strict=True):
+        assert f": {place}: " in text and problem in text
+        name = problem.split("'")[1]
+        assert name in lines[int(text.split(":")[1]) - 1]
+    for command in (["sweep", str(path), "--out", str(tmp_path / "out")], ["check", str(path)]):
+        shown = CliRunner().invoke(app, command)
+        assert shown.exit_code == 1 and "8 problems in study.toml" in shown.output + shown.stderr
+
+
 def test_tables_of_studies_are_known_to_scenarios():
     assert set(OF_STUDIES) == set(STUDY_TABLES)
 
