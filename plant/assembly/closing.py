@@ -390,7 +390,7 @@ class Assembler:
         natural = self._natural_sizes(q, flow)[rows]
         triangle = Triangle(C, natural)
         x = triangle.least(target)
-        self._check_rates(rows, triangle.missed(x, target), triangle.missed(0 * x, target))
+        self._check_rates(q, rows, triangle.missed(x, target), triangle.missed(0 * x, target))
         N = triangle.free()
         if wishes:
             rows_of_wishes, b = weighted(wishes)
@@ -433,10 +433,12 @@ class Assembler:
             names += [constraint.name, *loop_of(self.closure, constraint)]
         return list(dict.fromkeys(names))
 
-    def _check_rates(self, rows: list[int], missed: np.ndarray, wanted: np.ndarray) -> None:
+    def _check_rates(self, q: np.ndarray, rows: list[int], missed: np.ndarray, wanted: np.ndarray) -> None:
         if not len(rows) or missed.max() <= 1e-8 * max(1.0, float(wanted.max())):
             return
-        constraint = self.closure.conditions[rows[int(np.argmax(missed))]].constraint
+        worst = rows[int(np.argmax(missed))]
+        self.refuse_unfelt(np.array([worst]), [(q, self.flow)])  # contradicts nothing: there is none
+        constraint = self.closure.conditions[worst].constraint
         raise ModelError(
             f"{constraint.where}: contradicts the other constraints: no velocities obey them all.",
             path=constraint.where,

@@ -158,10 +158,9 @@ class Triangle:
         return x
 
     def missed(self, x: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """(m,) how far rows are from their values at x, in their natural sizes; 0 of those that are none."""
-        there = np.isfinite(self._norms)
-        sizes = np.where(there, self._norms, 0.0) / self._natural
-        return np.asarray(np.abs(self._unit @ x - right / self._norms) * sizes)
+        """(m,) how far rows are from their values at x, in their natural sizes; those that are none have 0."""
+        have = (self._unit @ x) * np.where(np.isfinite(self._norms), self._norms, 0.0)
+        return np.asarray(np.abs(have - right) / self._natural)
 
     def combinations(self) -> np.ndarray:
         """(m, d) unit columns w with w^T A = 0, one for each repeated row; sparse as numbers."""

@@ -291,3 +291,14 @@ def test_linear_model_of_a_filtered_motion():
     ss = linearize(plant)
     assert sorted(np.linalg.eigvals(ss.A).real) == pytest.approx([-1 / TAU] * 2, rel=1e-5)
     assert ss(1j * W)[0, 0] == pytest.approx(1 / (1 + 1j * W * TAU) ** 2)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize(("val_type", "expr"), [("D", "0.3*SIN(TIME)"), ("V", "0.3")])
+def test_a_rate_asked_of_what_cannot_move_at_all_is_refused(coordinates, val_type, expr):
+    """A body fixed to the ground has no joint coordinate that the driven one depends on."""
+    motion = Motion_Marker(id=1, i_marker_id=20, j_marker_id=10, direction="X", val_type=val_type, expr=expr)
+    with pytest.raises(ModelError, match="Motion_Marker id=1: contradicts.*no velocities obey them all"):
+        Plant.from_model(wheel(motion, type="FIXED", texts=("DX(20)",)), coordinates=coordinates)
+    stays = Motion_Marker(id=1, i_marker_id=20, j_marker_id=10, direction="X", expr="0*TIME")
+    Plant.from_model(wheel(stays, type="FIXED", texts=("DX(20)",)), coordinates=coordinates)

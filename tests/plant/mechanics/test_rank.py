@@ -40,6 +40,8 @@ def test_shortest_solution(rows):
     contradicting = right + 1e3 * np.eye(9)[8]
     missed = Triangle(csr_array(rows)).missed(x, contradicting)
     assert np.argmax(missed) == 8 and np.delete(missed, 8).max() < 1e-12
+    of_nothing = Triangle(csr_array(rows), natural=2.0).missed(x, right + 3.0 * np.eye(9)[4])
+    assert of_nothing[4] == pytest.approx(1.5) and np.delete(of_nothing, 4).max() < 1e-9
 
 
 def test_combinations_that_vanish(rows):
