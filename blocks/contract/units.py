@@ -373,14 +373,15 @@ def _of_pint(text: str) -> PhysicalUnit:
             raise ValueError(text)
         registry = pint.get_application_registry()
         unit = registry.Unit(text)
-        zero = registry.Quantity(0.0, unit).to_base_units()
-        one = registry.Quantity(1.0, unit).to_base_units()
+        zero, one, two = (registry.Quantity(float(k), unit).to_base_units() for k in range(3))
         found = {PINT[word]: Fraction(power).limit_denominator(100) for word, power in one.unit_items()}
         factor, offset = float(one.magnitude - zero.magnitude), float(zero.magnitude)
     except Exception:  # pint raises errors of many kinds about texts that are no units
         near = near_miss(text, [word for row in (*SCALED, *PLAIN) for word in row[:2] if word])
         raise BlockError(f"'{text}' is no unit that pint knows; {near}", value=text) from None
     powers = tuple(found.get(word, Fraction(0)) for word in BASE)
+    if not math.isclose(float(two.magnitude), 2.0 * factor + offset, rel_tol=SAME):
+        return PhysicalUnit(text, None)  # of a logarithmic scale: no factor converts it
     if not math.isfinite(factor) or factor <= 0:
         raise BlockError(f"'{text}' is no unit: its factor is {factor}.", value=text)
     if offset:

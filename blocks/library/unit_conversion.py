@@ -48,7 +48,14 @@ class UnitConversion(Block):
             raise BlockError(f"UnitConversion: {len(a)} units of u for {len(b)} of y.")
         size = max(len(a), len(b))
         for one, other in zip(spread(a, size), spread(b, size), strict=True):
-            if one is not None and other is not None and not one.is_kind_of(other):
+            if one is None or other is None:
+                continue
+            for logarithmic in (u for u in (one, other) if u.powers is None and one.name != other.name):
+                raise BlockError(
+                    f"UnitConversion: {one} does not become {other} by a factor: {logarithmic} is of a "
+                    "logarithmic scale; use a Function."
+                )
+            if not one.is_kind_of(other):
                 raise BlockError(
                     f"UnitConversion: {one} ({one.base}) does not become {other} ({other.base}), which "
                     "measures something else; use a Gain with a unit."

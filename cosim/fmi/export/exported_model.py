@@ -93,7 +93,7 @@ class ExportedModel:
 
 
 def _identifier(stem: str) -> str:
-    found = re.sub(r"\W", "_", stem, flags=re.ASCII) or "model"
+    found = re.sub(r"\W", "_", stem, flags=re.ASCII)
     return found if not found[0].isdigit() else f"_{found}"
 
 

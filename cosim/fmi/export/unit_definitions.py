@@ -9,7 +9,7 @@ from blocks.errors import BlockError
 
 
 def unit_definition(name: str) -> etree._Element:
-    """The element `Unit`; only the name for units unknown to pint, or with fractional exponents."""
+    """The element `Unit`; only the name for units unknown to pint, logarithmic ones and broken powers."""
     element = etree.Element("Unit", name=name)
     found = _in_base_units(name)
     if found is not None:
@@ -29,8 +29,10 @@ def _in_base_units(name: str) -> tuple[dict[str, int], float, float] | None:
         unit = PhysicalUnit.of(name)
     except BlockError:
         return None
-    powers = dict(zip(BASE, unit.powers or (), strict=False))
-    powers.pop("cycle", None)  # FMI has none
+    if unit.powers is None:
+        return None
+    powers = dict(zip(BASE, unit.powers, strict=True))
+    del powers["cycle"]  # FMI has none
     if any(power.denominator != 1 for power in powers.values()):
         return None
     return {base: int(power) for base, power in powers.items() if power}, unit.factor, unit.offset

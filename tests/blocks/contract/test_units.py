@@ -100,6 +100,17 @@ def test_a_near_miss_is_offered():
         PhysicalUnit.of("newtn")
 
 
+@pytest.mark.parametrize("name", ["dB", "Np", "dBm", "octave"])
+def test_logarithmic_scales_are_known_by_name_alone(name):
+    """20 dB are a factor of 100, 10 dB one of 10: no factor and offset convert them; pint's line did."""
+    unit = PhysicalUnit.of(name)
+    assert unit.powers is None and unit == PhysicalUnit.of(name)
+    for pair in ((name, "1"), ("1", name)):
+        with pytest.raises(BlockError, match=f"{name} is of a logarithmic scale; use a Function"):
+            UnitConversion(*pair)
+    UnitConversion(name, name)
+
+
 def test_units_of_files_have_their_own_definitions():
     """A file may call anything by any name; where that is ours, ours knows more."""
     own = PhysicalUnit.of_file("U/min", {"s": -1, "rad": 1}, 2 * math.pi / 60, 0.0)

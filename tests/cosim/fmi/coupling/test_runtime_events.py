@@ -69,7 +69,8 @@ class Unit:
         self.u = runtime.new(
             "pl_fmu_unit", version=3, get=getter, n_get=1, time=1.0, end=2.0, reached=2.0, events=self.e,
             clock=clock, do_step=runtime.pointer(STEP, self.step), last=runtime.array([0.0]), **flags,
-            smooth_outputs=runtime.array([1], "int32_t"), fresh=runtime.array([0.0]),
+            smooth_outputs=runtime.array([1, 1, 1], "int32_t") + 1,
+            fresh=runtime.array([math.nan, 0.0, math.nan]) + 1,
             get_state=runtime.pointer("int(void *, void **)", lambda c, s: OK),
             set_state=runtime.pointer("int(void *, void *)", lambda c, s: OK),
         )  # fmt: skip

@@ -16,6 +16,8 @@ UNITS = {
     "deg": ({"rad": 1}, math.pi / 180, 0.0),
     "V": ({"kg": 1, "m": 2, "s": -3, "A": -1}, 1.0, 0.0),
     "g": ({"kg": 1}, 1e-3, 0.0),
+    "Hz": ({"s": -1}, 1.0, 0.0),
+    "1/s": ({"s": -1}, 1.0, 0.0),
 }
 
 
@@ -32,7 +34,7 @@ def test_base_units(name):
     assert ("factor" in base.attrib, "offset" in base.attrib) == (factor != 1.0, offset != 0.0)
 
 
-@pytest.mark.parametrize("name", ["m^0.5", "sheep per furrow"])
+@pytest.mark.parametrize("name", ["m^0.5", "sheep per furrow", "dB"])
 def test_of_what_fmi_cannot_say_there_is_the_name(name):
     element = unit_definition(name)
     assert element.get("name") == name and len(element) == 0
