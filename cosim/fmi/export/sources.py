@@ -67,6 +67,6 @@ def renamed(files: Sequence[CFile], prefix: str, entry: str) -> list[CFile]:
     made = []
     for f in files:
         text = CALLED.sub(rf"{prefix}_\g<0>", f.text)  # CasADi's own helpers begin with the name of the file
-        text = text.replace(include, include + defined, 1) if include in text else defined + text
+        text = text.replace(include, include + defined)  # functions that are called have no such line
         made.append(CFile(f"{prefix}_{f.name}", text, f.level))
     return made
