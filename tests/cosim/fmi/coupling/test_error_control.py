@@ -74,3 +74,174 @@ def test_without_an_error_steps_double_and_the_rest_is_divided_evenly(control):
 def test_a_jump_at_one_instant_makes_the_step_collapse(control):
     with pytest.raises(SimulationError, match="collapses at t=0 s.*'a.y' is still wrong"):
         control(lambda t: 1e99 * (t > 0), 1.0).make(10.0, 10.0)
+
+
+def unit(name, outputs, inputs, places, smooth_outputs, smooth_inputs):
+    """A unit of a coupled system, and where it stands: samples of outputs and of inputs, the newest first."""
+    y, u = (tuple((-k / 4, np.array(v, float)) for k, v in enumerate(rows)) for rows in (outputs, inputs))
+    names = lambda kind, n: lambda: [f"{name}.{kind}{k}" for k in range(n)]
+    return SimpleNamespace(
+        y=np.arange(*places[0]), inputs=slice(*places[1]), smooth_outputs=np.array(smooth_outputs, bool),
+        smooth_inputs=np.array(smooth_inputs, bool), output_names=names("y", len(outputs[0])),
+        input_names=names("u", len(inputs[0])),
+    ), SimpleNamespace(standing=SimpleNamespace(y=y, u=u))  # fmt: skip
+
+
+def two_units(order=1, direct=((False, True), (True,)), through=(False, True, False), **tolerances):
+    """Outputs of the first: (smooth, smooth), of the second: not; inputs: (smooth, not), (smooth)."""
+    first, run = unit("a", [[1.0, -5.0], [-3.0, 2.0]], [[7.0, 9.0]], ((0, 2), (0, 2)), (1, 1), (1, 0))
+    second, other = unit("b", [[100.0]], [[-2.0], [8.0]], ((2, 3), (2, 3)), (0,), (1,))
+    asked = []
+
+    def follows(at_once):
+        asked.append([a.tolist() for a in at_once])
+        return np.array(through)
+
+    macro = SimpleNamespace(
+        coupling=SimpleNamespace(**({"rtol": 1e-3, "atol": None} | tolerances)), order=order,
+        coupled=SimpleNamespace(units=[first, second], follows=follows), runs=[run, other],
+    )  # fmt: skip
+    return ErrorControl(macro, 0.5, [np.array(d) for d in direct]), asked
+
+
+def test_signals_are_those_that_may_be_extrapolated_unit_by_unit():
+    c, asked = two_units()
+    assert c._signals().tolist() == [1.0, -5.0, 7.0, -2.0]
+    assert asked == [[[1], [2]]]  # what follows from the places of outputs that follow inputs at once
+    assert c.adds_up.tolist() == [True, False, True, True]
+    c, _ = two_units(direct=((False, False), (False,)), through=(True, False, True))
+    assert c.adds_up.tolist() == [True, True, False, False]
+
+
+def test_errors_are_measured_by_the_largest_recent_value():
+    """Of all samples that are kept, and of the new value."""
+    c, _ = two_units()
+    assert c._sizes(np.array([-0.5, 6.0, 0.0, 3.0])).tolist() == [3.0, 6.0, 7.0, 8.0]
+    assert c._sizes(np.array([-4.0, 0.0, -7.5, 9.0])).tolist() == [4.0, 5.0, 7.5, 9.0]
+
+
+@pytest.mark.parametrize(("atol", "found"), [(None, 1e-6), (0.25, 0.25), (0.0, 0.0)])
+def test_the_absolute_tolerance_is_a_thousandth_unless_it_is_given(atol, found):
+    c, _ = two_units(atol=atol)
+    assert (c.rtol, c.atol, c.size, c._first) == (1e-3, pytest.approx(found), 0.5, 0.5)
+    assert c._order() == 2 and two_units(order=0)[0]._order() == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "end"),
+    [(1.0, 3.0), (1.0 - 1e-10, 3.0), (0.99, 2.5), (0.5, 2.5), (0.5 - 1e-11, 2.5), (0.4, 2.4), (5.0, 3.0)],
+)
+def test_what_is_left_is_one_step_two_halves_or_begun(size, end):
+    """From 2 s to 3 s; a step too short by rounding is no step more."""
+    c, _ = two_units()
+    c.size = size
+    assert c._end(2.0, 3.0) == pytest.approx(end, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("errors", "name"),
+    [
+        ([5.0, 1.0, 2.0, 3.0], "a.y0"),
+        ([0.0, 9.0, 2.0, 3.0], "a.y1"),
+        ([1, 2, 7.0, 3], "a.u0"),
+        ([1, 2, 3, 4.5], "b.u0"),
+    ],
+)
+def test_a_collapse_names_the_signal_that_is_worst(errors, name):
+    c, _ = two_units()
+    told = c._collapsed(1.25, 2e-13, np.array(errors, float))
+    assert f"t=1.25 s: with 2e-13 s '{name}' is still wrong by {max(errors):.3g} times" in str(told)
+    assert (told.path, told.time, told.value) == (
+        name,
+        1.25,
+        max(errors),
+    ) and "iterate=True helps" in told.hint
+    c, _ = two_units(direct=((False, False), (False,)), through=(False, False, False))
+    assert "iterate=True" not in c._collapsed(1.25, 2e-13, np.array(errors, float)).hint
+
+
+class Chosen(Euler):
+    """Its output after a step is what the test says: of the whole step, and of its second half."""
+
+    def __init__(self, big, fine, order=0, rtol=0.0, atol=1.0):
+        super().__init__(lambda t: 0.0)
+        self.results, self.order, self.ends = iter([big, 0.0, fine] * 9), order, []
+        self.coupling = SimpleNamespace(rtol=rtol, atol=atol)
+        self.ended_at = None
+
+    def make(self, t1, every):
+        self.ends.append(t1)
+        assert every == [0]
+        self.y[:], self.context.t = next(self.results), t1
+        return "over" if t1 == self.ended_at else ""
+
+
+def chosen(macro, size, direct=False):
+    return ErrorControl(macro, size, [np.array([direct])])
+
+
+@pytest.fixture
+def without_states(monkeypatch):
+    monkeypatch.setattr(error_control, "kept", lambda runs: None)
+    monkeypatch.setattr(error_control, "restored", lambda runs, units: None)
+
+
+@pytest.mark.parametrize(
+    ("error", "order", "factor"),
+    [
+        (0.0, 0, 2.0),
+        (0.01, 0, 2.0),  # no more than twice
+        (0.5, 0, 0.85 / 0.5),
+        (1.0, 0, 0.85),
+        (0.5, 1, 0.85 / (0.5 / 3) ** 0.5),  # of second order the halves are wrong by a third
+        (0.9, 2, 0.85 / (0.9 / 7) ** (1 / 3)),
+    ],
+)
+def test_the_next_step_is_as_long_as_the_error_lets_it_be(error, order, factor, without_states):
+    """A whole step of 1 s, of a run of 1 s, where an error of 1 is allowed."""
+    macro = Chosen(3.0 + error, 3.0, order)
+    c = chosen(macro, 1.0)
+    assert c.make(1.0, 1.0) == "" and macro.ends == [1.0, 0.5, 1.0]
+    assert c.size == pytest.approx(min(factor, 2.0), rel=1e-12) and macro.log.rejected == 0
+
+
+def test_a_step_that_a_limit_cuts_does_not_shorten_those_behind_it(without_states):
+    """From a size of 4 s a step of 1 s without an error: twice 1 s; one of the whole size: twice that."""
+    c = chosen(Chosen(3.0, 3.0), 4.0)
+    assert c.make(1.0, 1.0) == "" and c.size == 2.0
+    c = chosen(Chosen(3.0, 3.0), 0.25)
+    assert c.make(1.0, 1.0) == "" and c.size == 0.5 and c.macro.context.t == 0.25
+
+
+def test_a_step_that_is_refused_is_made_shorter_by_a_tenth_at_least_and_a_fifth_at_most(without_states):
+    for error, sizes in ((1.05, 0.85 / 1.05), (1e9, 0.2), (1.0 + 1e-9, 0.85)):
+        macro = Chosen(3.0 + error, 3.0)
+        macro.results = iter([3.0 + error, 0.0, 3.0, 3.0, 3.0, 3.0])
+        c = chosen(macro, 1.0)
+        assert c.make(1.0, 1.0) == "" and macro.log.rejected == 1
+        first = macro.ends[3]
+        assert first == pytest.approx(sizes if sizes < 0.5 else 0.5, rel=1e-6)  # the rest is divided evenly
+
+
+def test_errors_that_do_not_add_up_may_be_as_large_in_every_step(without_states):
+    """A step of 1 s of a run of 100 s: an error of 0.5 is 50 times its share, or half of what is allowed."""
+    for direct, rejected in ((True, 0), (False, 1)):
+        macro = Chosen(3.5, 3.0)
+        macro.results = iter([3.5, 0.0, 3.0, 3.0, 3.0, 3.0])
+        c = chosen(macro, 1.0, direct)
+        assert c.make(1.0, 100.0) == "" and macro.log.rejected == rejected
+
+
+def test_the_tolerance_is_relative_and_absolute(without_states):
+    """1e-2 of 3, and 0.01: 0.04 in all."""
+    for error, rejected in ((0.0399, 0), (0.0401, 1)):
+        macro = Chosen(3.0 + error, 3.0, rtol=1e-2, atol=0.01)
+        macro.results = iter([3.0 + error, 0.0, 3.0, 3.0, 3.0, 3.0])
+        assert chosen(macro, 1.0).make(1.0, 1.0) == "" and macro.log.rejected == rejected
+
+
+@pytest.mark.parametrize(("at", "ends"), [(1.0, [1.0]), (0.5, [1.0, 0.5])])
+def test_a_run_that_ends_in_a_step_ends_there(at, ends, without_states):
+    macro = Chosen(3.0, 3.0)
+    macro.ended_at = at
+    assert chosen(macro, 1.0).make(1.0, 1.0) == "over" and macro.ends == ends
