@@ -57,10 +57,10 @@ class Obeyed:
     rounds : are the calls the rounds of a loop?
     """
 
-    once: bool = False
-    ticks: Ticks | None = None
-    restarts: int = 0
-    rounds: bool = False
+    once: bool
+    ticks: Ticks | None
+    restarts: int
+    rounds: bool
 
     @property
     def where(self) -> str:
