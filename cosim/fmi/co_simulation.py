@@ -23,6 +23,7 @@ from cosim.fmi.compiled_events import CompiledEvents
 from cosim.fmi.compiled_slave import compiled_calls_of
 from cosim.fmi.description import Variable
 from cosim.fmi.event_mode import EventModeSteps
+from cosim.fmi.finite import finite
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.component import Component, SavedState
 from cosim.fmi.interface.input_curves import InputDerivatives, IntermediateInputs
@@ -88,7 +89,8 @@ class CoSimulationUnit:
             self._advance(t)
             self._arrive(t, inputs)
         self._time = t
-        return np.append(self._outputs.read(), float(self._ended))
+        found = finite(self._component, self._outputs.variables, self._outputs.read())
+        return np.append(found, float(self._ended))
 
     def _initialize(self, t: float, inputs: np.ndarray, parameters: np.ndarray) -> None:
         self._enter(t, inputs, parameters)
@@ -430,6 +432,7 @@ def define_co_simulation(b: Equations, setup: Setup, sample: Rate, offset: Rate)
         b.output(v.name, y[at : at + v.size], unit=setup.unit_of(v))
         at += v.size
     b.stop(y[at] - 0.5, setup.end_message, "rising")
+    b._eager()  # it may end the run at its start
 
 
 def _held(b: Equations, setup: Setup, inputs: list[Any], sample: Rate, offset: Rate) -> list[Any]:

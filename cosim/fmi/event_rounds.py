@@ -13,6 +13,7 @@ import numpy as np
 
 from cosim.fmi.clock_schedule import ClockSchedule
 from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.finite import check_next_event
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
@@ -90,6 +91,7 @@ class EventRounds:
             self._read(names | self._ticked_inside())
             self._ask(t, names)
             found = self._component.update_once()
+            check_next_event(self._component, found.next_time)
             self._ask(t, names)  # some clocks know their next interval only now
             terminate |= found.terminate
             nominals |= found.nominals_changed

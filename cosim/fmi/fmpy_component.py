@@ -5,6 +5,7 @@ For comparison, and where FMPy knows a platform better; one call costs some 5 us
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,11 +20,13 @@ from cosim.fmi.interface.dialect import DO_STEP_STATUS, LAST_SUCCESSFUL_TIME, PE
 from cosim.fmi.interface.exchange import EXACT, grouped
 from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from cosim.fmi.interface.working_folder import same_folder
 from cosim.fmi.package import Unpacked
 from cosim.fmi.values import check_items
 
 OLD_WORDS = {"Float64": "Real", "Int32": "Integer", "Enumeration": "Integer"}
 NEW_WORDS = {"Enumeration": "Int64"}
+LIFE = ("instantiate", "enterInitializationMode", "exitInitializationMode", "terminate")
 MOST = 100
 
 
@@ -97,7 +100,8 @@ class FMPyComponent:
 
     def _do(self, method: str, *given: Any, **named: Any) -> Any:
         try:
-            return getattr(self._fmu, method)(*given, **named)
+            with same_folder() if method in LIFE else contextlib.nullcontext():
+                return getattr(self._fmu, method)(*given, **named)
         except Exception as error:  # FMPy raises various exceptions
             raise self._failed(method, str(error), getattr(error, "status", None)) from error
 
@@ -119,7 +123,8 @@ class FMPyComponent:
                 self.free(pointer)
             self.closed = True
             if not self._dead:
-                self._fmu.freeInstance()
+                with same_folder():
+                    self._fmu.freeInstance()
 
     # --- values -----------------------------------------------------------------------------------
     def _word(self, v: Variable) -> str:

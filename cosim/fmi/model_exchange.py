@@ -20,6 +20,7 @@ import numpy as np
 
 from blocks.contract.event_memories import NEVER
 from blocks.errors import BlockError
+from cosim.fmi import finite
 from cosim.fmi.contradictions import check_counts
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.event_rounds import EventRounds
@@ -118,14 +119,14 @@ class ModelExchangeUnit:
     def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:
         """Derivatives of the states at t [s], (nx,)."""
         self._stand(t, a)
-        return self.component.derivatives(np.zeros(self.ports.nx))
+        return finite.derivatives(self.component, self.ports.rates)
 
     def indicators(self, t: float, a: np.ndarray) -> np.ndarray:
         """Event indicators, (nz,)."""
-        asked = None if self.begun else (t, a.tobytes())  # at a start they are requested again and again
+        asked = None if self.begun else (t, a.tobytes())  # at a start they are asked for repeatedly
         if asked is None or asked != self._looked_at:
             self._stand(t, a)
-            self._z = self.component.indicators(np.zeros(self.ports.n_indicators))
+            self._z = finite.indicators(self.component, self.ports.indicators, self.ports.n_indicators)
             self._looked_at = asked
         return self._z
 
@@ -137,8 +138,8 @@ class ModelExchangeUnit:
         self._put(t, a[:nx])
         if setter.size and not self.terminated:
             setter.write(a[nx:n][own])
-        values: np.ndarray = getter.read().copy()
-        return values
+        found = getter.read().copy()
+        return finite.finite(self.component, self.ports.groups[group].variables, found)
 
     def _stand(self, t: float, a: np.ndarray) -> None:
         """Set the time, states and inputs of the FMU."""
@@ -208,7 +209,7 @@ class ModelExchangeUnit:
         self._take(found)
         if self._start is None:  # the first instance of all
             check_counts(c, self.ports.nx, self.ports.n_indicators)
-        c.states(self._x)
+        finite.states(c, self.ports.states, self._x)
         self.initialised, self.begun = True, False
         self.given, self.inputs_given, self._x_given = p.copy(), u.copy(), x.copy()
 
@@ -314,7 +315,7 @@ class ModelExchangeUnit:
             self._take(self._rounds.run(t, put, self._risen(levels)))
             if not self.terminated:
                 c.enter_continuous_time_mode()
-            c.states(self._x)
+            finite.states(c, self.ports.states, self._x)
         else:  # since an accepted step: it stays where that ended
             self._x[:] = x
         self.inputs_given = u.copy()
@@ -403,15 +404,16 @@ class ModelExchangeUnit:
             "from": self.stands_from,
             "time": self.component.call.time, "rounds": self._rounds.kept(), "levels": self._levels.tolist(),
         }  # fmt: skip
+        head = json.dumps(facts).encode() + b"\n"
         if not self.begun:
-            return json.dumps(facts).encode() + b"\n"
+            return head
         if not self.component.interface.can_serialize_state:
             raise BlockError(
                 f"FMU '{self.description.file}' cannot write its state as bytes (canSerializeFMUState is "
                 "false), so that this diagram has no snapshots.",
                 hint="Run it from the start again, or use an FMU that can.",
             )
-        return json.dumps(facts).encode() + b"\n" + self.component.serialized()
+        return head + self.component.serialized()
 
     def load(self, state: bytes) -> None:
         """Restore what `save` returned, perhaps in another process."""

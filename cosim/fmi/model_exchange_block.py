@@ -191,6 +191,7 @@ def _events(
             request * turn - 0.5, pairs, direction="rising", name="event", anew=indicators, follow_time=True
         )
     b.stop(ended[0] - 0.5, setup.end_message, "rising")
+    b._eager()  # it may end the run at its start
     return kept
 
 

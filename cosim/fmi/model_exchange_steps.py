@@ -27,7 +27,8 @@ from cosim.fmi.steps import Put
 
 RTOL, ATOL = 1e-8, 1e-10  # the tolerances of runs
 QUARTERS = (0.25, 0.5, 0.75, 1.0)
-MOST = 1000  # most events at one time
+MOST = 250  # most events at one time, which is
+WINDOW = 1e-9  # of the step that is still to go
 
 
 class ModelExchangeSteps:
@@ -75,7 +76,7 @@ class ModelExchangeSteps:
         problem = Problem(
             f=self._rate,
             linearise=_never,
-            atol=ATOL * (rtol / RTOL) * np.where(nominals > 0, nominals, 1.0),
+            atol=ATOL * (rtol / RTOL) * np.where(np.isfinite(nominals) & (nominals > 0), nominals, 1.0),
             counters=Counters(),
             state_name=lambda k: f"state {k}",
             on_invariants=lambda t, x: x,
@@ -134,22 +135,30 @@ class ModelExchangeSteps:
 
     def step(self, t: float, end: float) -> StepOutcome:
         """See `Steps.step`."""
-        at_once = 0
+        at_once, since = 0, t
         while t < end:
             # an event that differs from the end by rounding is there, at the very time that was announced
             stop = self._next if reached(self._next, end) else end
             got, wanted, terminate = self._stretch(t, stop)
-            at_once = at_once + 1 if got <= t else 0
+            at_once, since = (at_once + 1, since) if got - since <= WINDOW * (end - since) else (0, got)
             t = got
             if terminate or ((wanted or t >= self._next) and self._event(t)):
                 return StepOutcome(t, terminate=True)
             if at_once > MOST:
-                raise FMUCallError(
-                    f"FMU '{self._component.description.file}': its events follow each other without end at "
-                    f"t={t:.9g} s.",
-                    time=t,
-                )
+                raise self._endless(t)
         return StepOutcome(t)
+
+    def _endless(self, t: float) -> FMUCallError:
+        c = self._component
+        indicators, said = self._z.tolist(), c.log.shown()
+        return FMUCallError(
+            f"FMU '{c.description.file}', instance '{c.name}': its events follow each other without end at "
+            f"t={t:.9g} s (chattering or Zeno); its event indicators are {indicators} there. {said}"
+            + ("\n" if "\n" in said else ""),
+            path=c.name,
+            time=t,
+            hint="Its equations need a hysteresis or a rest state there: ask its maker, or use kind='cs'.",
+        )
 
     def _event(self, t: float, change: Put | None = None, triggers: Sequence[Variable] = ()) -> bool:
         self._component.enter_event_mode()

@@ -226,6 +226,17 @@ def _faulty() -> Unit:
     )  # fmt: skip
 
 
+def _wild() -> Unit:
+    x, dx = _states(x=1.0)
+    return Unit(
+        (
+            _out(x), dx, Var("y", causality="output", depends=("x",)), Var("z", depends=("x",)),
+            Var("fault", "Int32", "parameter", "fixed", 0), Var("side", "Int32", variability="discrete"),
+        ),
+        directional=False, indicators=("z",), event_mode=True,
+    )  # fmt: skip
+
+
 def _counter() -> Unit:
     return Unit(
         (
@@ -379,6 +390,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
         (Var("y", "Int32", "output", "discrete"),), resources={"y.txt": "a"}, directional=False
     ),
     "faulty": _faulty,
+    "wild": _wild,
     "partial": _partial,
     "background": lambda: replace(_partial(), source="partial", background=True),
     "counter": _counter,

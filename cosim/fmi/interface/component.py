@@ -22,6 +22,7 @@ from cosim.fmi.interface.dialect import DIALECTS, IntermediateUpdate
 from cosim.fmi.interface.exchange import Getter, Setter, get_any, set_any
 from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import ClockInterval, DiscreteStates, StepOutcome
+from cosim.fmi.interface.working_folder import same_folder
 
 
 class UnpackedFolder(Protocol):
@@ -76,17 +77,18 @@ class Component:
         self._check_version()
         key = "resources", unpacked.folder
         resources = description.derived.get(key, lambda: self.dialect.resources(unpacked.folder))
-        made, self._kept = self.dialect.instantiate(
-            call,
-            name,
-            interface.kind,
-            description.token,
-            resources,
-            self.log,
-            event_mode,
-            self._update(update),
-            None if self._partitions is None else self._partitions.callbacks,
-        )
+        with same_folder():
+            made, self._kept = self.dialect.instantiate(
+                call,
+                name,
+                interface.kind,
+                description.token,
+                resources,
+                self.log,
+                event_mode,
+                self._update(update),
+                None if self._partitions is None else self._partitions.callbacks,
+            )
         if made == ffi().NULL:
             raise FMUCallError(
                 f"FMU '{description.file}', instance '{name}': it could not be instantiated. "
@@ -122,7 +124,8 @@ class Component:
 
     def close(self) -> None:
         """Free the instance; no function may be called after this."""
-        self._free()
+        with same_folder():
+            self._free()
         self.call.component = ffi().NULL
 
     @property
@@ -161,16 +164,19 @@ class Component:
     ) -> None:
         """Enter initialisation mode at `start` [s]."""
         self.call.time = start
-        self.dialect.enter_initialization(self.call, start, stop, tolerance)
+        with same_folder():
+            self.dialect.enter_initialization(self.call, start, stop, tolerance)
 
     def exit_initialization(self) -> None:
         """Leave initialisation mode."""
-        self.call("ExitInitializationMode")
+        with same_folder():
+            self.call("ExitInitializationMode")
 
     def terminate(self) -> None:
         """End the run; nothing is done after an error, from which there is no way to it."""
         if not self.call.failing and not self.call.dead:
-            self.call("Terminate")
+            with same_folder():
+                self.call("Terminate")
 
     def reset(self) -> None:
         """Reset to the state after instantiation."""

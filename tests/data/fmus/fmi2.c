@@ -245,7 +245,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
     u->settled = !u->discrete_changed && !u->terminate;
     info->nominalsOfContinuousStatesChanged = fmi2False;
     info->valuesOfContinuousStatesChanged = u->discrete_changed && N_STATES;
-    info->nextEventTimeDefined = u->next_event < INFINITY;
+    info->nextEventTimeDefined = u->next_event != INFINITY;
     info->nextEventTime = u->next_event;
     return fmi2OK;
 }

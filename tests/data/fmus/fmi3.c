@@ -348,7 +348,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, f
     *terminate = u->terminate != 0;
     *nominals = fmi3False;
     *values = u->discrete_changed && N_STATES;
-    *next_defined = u->next_event < INFINITY;
+    *next_defined = u->next_event != INFINITY;
     *next = u->next_event;
     return fmi3OK;
 }

@@ -54,6 +54,7 @@ static int handle(pl_fmu_unit *u, double t, const double *inputs)
         const int status = ((update_states)e->update)(u->component, &again, &terminate, &nominals, &values, &defined, &next);
         if (failed(u, PL_FAILED_UPDATE, status)) return 1;
         changed |= values;
+        if (defined && next != next) return 1; /* a time that is none: Python says so */
     } while (!terminate && (again || (defined && next <= t)));
     if (!terminate && failed(u, PL_FAILED_LEAVE, ((change_mode)e->leave)(u->component))) return 1;
     e->next = defined ? next : INFINITY;

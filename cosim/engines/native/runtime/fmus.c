@@ -108,6 +108,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     while (!terminate && (again || next <= t)) {
         if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
     }
+    if (next != next) return 1; /* a time that is none: Python says so */
     if (!terminate && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
     u->in_event = 0;
     if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;

@@ -1,0 +1,109 @@
+"""FMUs that end at once, give no numbers, chatter, or move the process to another folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from blocks.errors import PlantloopError
+from cosim import FMU, Diagram, simulate
+from cosim.fmi.fmi_errors import FMUError
+from tests.helpers.fmus import build_fmu, needs_compiler
+
+pytestmark = needs_compiler
+
+FAULTS = ["nothing", "ends", "time", "rate", "indicator", "output", "state", "chatters", "moves"]
+ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
+VERSIONS = pytest.mark.parametrize("version", ["2.0", "3.0"])
+CALLERS: list[dict[str, Any]] = [{}, {"importer": "fmpy"}, {"isolate": True}]
+
+
+def wild(fault: str, version: str, **given: Any) -> FMU:
+    return FMU(build_fmu("wild", version=version), start={"fault": FAULTS.index(fault)}, **given)
+
+
+def run(fmu: FMU, engine: str, until: float = 1.0) -> Any:
+    d = Diagram("d")
+    d.add("m", fmu)
+    return simulate(d, until, engine=engine, log_every=0.125)
+
+
+@ENGINES
+@VERSIONS
+def test_an_end_in_the_first_event_ends_the_run_at_its_start(version: str, engine: str) -> None:
+    """`terminateSimulation` where the run begins: it went on with the slopes of the start for good."""
+    ways: list[dict[str, Any]] = [{"kind": "me"}]
+    if version == "3.0":
+        ways.append({"kind": "cs", "sample": "1/8", "event_mode": True})
+    for how in ways:
+        r = run(wild("ends", version, **how), engine)
+        assert r.time.tolist() == [0.0]
+        assert r["m.y"].tolist() == [[1.0]]
+        assert "terminateSimulation" in r.message
+
+
+@ENGINES
+@VERSIONS
+def test_numbers_that_are_none_are_named(version: str, engine: str) -> None:
+    """The FMU, its function, the variable and the time, where a run only knew the block."""
+    new = version == "3.0"
+    said = {
+        "time": "UpdateDiscreteStates" if new else "NewDiscreteStates",
+        "rate": f"Get{'ContinuousState' if new else ''}Derivatives returned inf for 'der_x'",
+        "output": f"Get{'Float64' if new else 'Real'} returned nan for 'y'",
+        "state": r"Get\w+ returned nan for '[xy]'",
+        "indicator": "GetEventIndicators returned nan for " + ("'z0_z'" if new else "number 0"),
+    }
+    for fault, what in said.items():
+        with pytest.raises(
+            PlantloopError, match=rf"wild\.fmu', instance 'wild': fmi\d{what}.* at t=0\."
+        ) as e:
+            run(wild(fault, version, kind="me"), engine)
+        assert "ask its maker" in str(e.value)
+
+
+@pytest.mark.parametrize("how", CALLERS)
+def test_a_time_of_the_next_event_that_is_none(how: dict[str, Any]) -> None:
+    """Stepped by hand it was taken for no event at all."""
+    for version, kind in (("2.0", "me"), ("3.0", "me"), ("3.0", "cs")):
+        events = {"event_mode": True} if kind == "cs" else {}
+        with wild("time", version, kind=kind, **events, **how).open() as m:
+            m.initialize()
+            with pytest.raises(FMUError, match=r"announced its next event for t=nan at t=0\.25 s"):
+                m.step(0.5)
+
+
+@ENGINES
+def test_a_time_of_the_next_event_that_is_none_in_event_mode(engine: str) -> None:
+    with pytest.raises(PlantloopError, match=r"block 'm': .*announced its next event for t=nan at t=0\.25 s"):
+        run(wild("time", "3.0", kind="cs", event_mode=True, sample="1/8"), engine)
+
+
+@VERSIONS
+def test_chattering_stepped_by_hand_is_an_error(version: str) -> None:
+    """x slides along 0.75 in steps of the last bit: this went on for hours."""
+    with wild("chatters", version, kind="me").open() as m:
+        m.initialize()
+        with pytest.raises(
+            FMUError, match=r"'wild': its events follow .* t=0\.25 s .*indicators are \[.*hysteresis"
+        ):
+            m.step(1.0)
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["me", "cs"])
+@pytest.mark.parametrize("how", CALLERS)
+def test_the_working_folder_stays(
+    version: str, kind: str, how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An FMU that goes to another folder: results with relative names went there."""
+    monkeypatch.chdir(tmp_path)
+    with wild("moves", version, kind=kind, **how).open() as m:
+        m.initialize()
+        m.step(0.5)
+        assert m.get("y") == pytest.approx(np.exp(-0.5), rel=1e-6)
+        assert Path(os.getcwd()) == tmp_path
