@@ -97,7 +97,7 @@ class PhysicalUnit:
         """
         if isinstance(text, PhysicalUnit):
             return text
-        if not isinstance(text, str) or not text.strip():
+        if not isinstance(text, str) or not text.strip() or not text.isprintable():
             raise BlockError(f"{shown(text)} is no unit; write a text such as 'm/s^2' or 'N*m'.", value=text)
         return _parsed(text.strip())
 
@@ -192,7 +192,7 @@ def units_of(given: Units, what: str) -> Found:
         return (_unit(given, what),) if given else ()
     if not isinstance(given, (list, tuple)):
         raise BlockError(f"the unit of {what} is {shown(given)}, expected a text such as 'm/s'.", value=given)
-    found = tuple(_unit(u, what) if u else None for u in given)
+    found = tuple(None if u is None or u == "" else _unit(u, what) for u in given)
     return found if any(found) else ()
 
 

@@ -86,7 +86,9 @@ def run(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter or start value; several times."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter, or a start value of an FMU; several times."
+        ),
     ] = None,
 ) -> None:
     """Run a scenario, a deck's commands, a case of a study, an FMU or an SSP package; write the result."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,8 @@ class RunChanges:
                               ("parameters", self.values)):  # fmt: skip
             table = tables.get(name, {})
             if changed and isinstance(table, Mapping):  # anything else is refused where it is checked
-                tables[name] = {**table, **changed}
+                new = _dotted(changed)
+                tables[name] = {**_without(table, new), **new}
         return replace(source, tables=tables)
 
     def span(self, span: ExperimentSpan) -> ExperimentSpan:
@@ -82,6 +83,23 @@ class RunChanges:
                 hint="It is the time of the FMU at which the run ends, not the length of the run.",
             )
         return span.to(self.until)
+
+
+def _dotted(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Values by dotted names, of a table that may have tables inside."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _dotted(value, f"{before}{key}.") if isinstance(value, Mapping) else {before + key: value}
+    return found
+
+
+def _without(table: Mapping[str, Any], names: Container[str], before: str = "") -> dict[str, Any]:
+    """A table without values of these dotted names, however it is written."""
+    return {
+        key: _without(value, names, f"{before}{key}.") if isinstance(value, Mapping) else value
+        for key, value in table.items()
+        if before + key not in names
+    }
 
 
 def _value(text: str) -> Any:

@@ -357,15 +357,18 @@ def _by_dotted_names(value: Any, place: FilePlace, check: Check) -> dict[str, An
     for name, item in _table(value, place).items():
         here = place.at(name)
         if isinstance(item, dict):
-            found |= {f"{name}.{rest}": v for rest, v in _by_dotted_names(item, here, check).items()}
+            read = {f"{name}.{rest}": v for rest, v in _by_dotted_names(item, here, check).items()}
         else:
-            found[name] = here.read(item, check)
+            read = {name: here.read(item, check)}
+        for twice in read.keys() & found:
+            here.add_problem(f"'{twice}' is there twice, with and without quotes; keep one.")
+        found |= read
     return found
 
 
 def _unit_text(value: Any, place: FilePlace) -> Any:
     try:
-        units_of(value, "this")
+        units_of(value, f"'{place.keys[-1]}'")
     except PlantloopError as error:
         place.add_problem(str(error))
     return value

@@ -299,17 +299,21 @@ class Scenario:
                 try:
                     give(system, Context.initial(system), name, value)
                 except PlantloopError as error:
-                    said = self._written_elsewhere(system, name) or str(error)
+                    said = self._written_elsewhere(system, table, name) or str(error)
                     place.at(table, *self._keys(table, name)).add_problem(said)
 
-    def _written_elsewhere(self, system: System, name: str) -> str:
-        """Where the file says what a block is built with, for the name of such a field; "" for others."""
+    def _written_elsewhere(self, system: System, table: str, name: str) -> str:
+        """Where the file says it: in the other table, or what a block is built with; "" for other names."""
+        kind, other = ("state", "initial") if table == "parameters" else ("parameter", "parameters")
+        own = "parameter" if table == "parameters" else "state"
+        if system.names(own).find(name) is None and system.names(kind).find(name) is not None:
+            return f"'{name}' is a {kind}, not a {own}: write it in [{other}]."
         block, _, key = name.rpartition(".")
         known = {"blocks": self.tables.blocks, "fmus": self.tables.fmus}
-        table = next((table for table, named in known.items() if block in named), None)
-        if table is None or name in system.parameters or system.fields.get(name) != "":
+        home = next((home for home, named in known.items() if block in named), None)
+        if home is None or name in system.parameters or system.fields.get(name) != "":
             return ""
-        return f"'{name}' is structural: no run can change it. Write {key} = ... in [{table}.{block}]."
+        return f"'{name}' is structural: no run can change it. Write {key} = ... in [{home}.{block}]."
 
     def _keys(self, table: str, name: str) -> Iterable[str]:
         """Keys of a dotted name; the file may write it as one quoted key or as nested tables."""

@@ -64,6 +64,7 @@ def test_a_scenario_runs_to_another_end_with_other_numbers(scenario: str, tmp_pa
     [
         (["--set", "x.reset=1"], r"'x\.reset' is structural: .* Write reset = \.\.\. in \[blocks\.x\]"),
         (["--set", "k.kk=1"], r"parameters.*'k\.kk'; did you mean 'k\.k'"),
+        (["--set", "x.x=1"], r"'x\.x' is a state, not a parameter: write it in \[initial\]"),
         (["--set", "k.k"], r"--set is 'k\.k', expected NAME=VALUE"),
         (["--set", "k.k="], "expected NAME=VALUE"),
         (["--set", "k.k=1", "--set", "k.k=2"], r"'k\.k' two values"),
@@ -77,6 +78,22 @@ def test_what_is_refused(scenario: str, words: list[str], says: str) -> None:
     code, text = ask(scenario, *words)
     assert code == 1
     assert re.search(says, text), text
+
+
+def test_a_value_replaces_that_of_the_file_however_both_are_written(scenario: str, tmp_path: Path) -> None:
+    """x = 2 exp(-6t) to 1 s; of two values of one name in a file the last one counted."""
+    file = DECAY.replace("k.y -> x.u", "k.y -> h.u") + '\n[blocks.h]\ntype = "Gain"\nk = 1.0\n[parameters]\n'
+    file = file.replace('"k.y -> h.u"]', '"k.y -> h.u", "h.y -> x.u"]')
+    for given in ('"k.k" = -9.0\nh.k = 2.0\n', "k.k = -9.0\nh = { k = 2.0 }\n"):
+        Path(scenario).write_text(file + given)
+        for text in ("k.k = -3", "k = {k = -3}"):
+            code, output = ask(scenario, "--out", str(tmp_path), "--set", text)
+            assert code == 0, output
+            x = Result.load(next(tmp_path.glob("*.nc")))["x.y"][-1, 0]
+            assert x == pytest.approx(2.0 * math.exp(-6.0), rel=1e-6)
+    Path(scenario).write_text(file + '"h.k" = 2.0\nh.k = 3.0\n')
+    code, output = ask(scenario, "--out", str(tmp_path))
+    assert code == 1 and "'h.k' is there twice, with and without quotes; keep one" in output
 
 
 @pytest.mark.parametrize(
