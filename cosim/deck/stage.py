@@ -11,7 +11,7 @@ over by name.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,7 @@ from plant.elements import (
     Param_Static,
     Param_Transient,
     Post_Request,
+    Sensor_Event,
 )
 from plant.ports import Port
 from plant.reporting import PlantWarning
@@ -182,9 +183,13 @@ class Stage:
             if any(self.model.elements.get(e.tag, {}).get(e.id) != e for e in elements):
                 self._design(self.model.changed(*elements))
             return moved_bodies(self.plant, self._drawn(), self._bodies())
-        self.model = self.model.changed(*elements)
+        before, system, context = self.model, self.system, self.context
+        self.model = before.changed(*elements)
         self.base = self._base(self.model)
-        return self.assemble(self._alone(self.base))
+        moved = self.assemble(self._alone(self.base))
+        same = [s for s in self.model.all(Sensor_Event) if before.elements[s.tag].get(s.id) == s]
+        _passed_already(self.context, self.system, context, system, same)
+        return moved
 
     def assemble(self, plant: Plant | None = None) -> MovedBodies:
         """Close all constraints of the plant, or of another in its place, at the present time.
@@ -287,6 +292,17 @@ def moved_context(
         new.h[passed.index] = 0.0
     _unknowns(system, before, context, new)
     return new
+
+
+def _passed_already(
+    context: Context, system: System, old: Context, before: System, sensors: Sequence[Sensor_Event]
+) -> None:
+    """A sensor that has fired where the plant is built anew does not fire there once more."""
+    signs = {(e.unmet, e.stop): sign for e, sign in zip(before.events, old.signs, strict=True)}
+    known = {sensor.unmet for sensor in sensors}
+    for k, event in enumerate(system.events):
+        if event.unmet in known:
+            context.signs[k] = signs.get((event.unmet, event.stop), 0.0)
 
 
 def _renew(context: Context, system: System, prefix: str) -> None:

@@ -158,7 +158,7 @@ class Triangle:
         return x
 
     def missed(self, x: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """(m,) how far rows are from their values at x, in their natural sizes; those that are none have 0."""
+        """(m,) how far rows, of those that are none 0, are from their values at x, in their natural sizes."""
         have = (self._unit @ x) * np.where(np.isfinite(self._norms), self._norms, 0.0)
         return np.asarray(np.abs(have - right) / self._natural)
 

@@ -243,6 +243,7 @@ def test_states_of_controls_carry_over(engine):
 
 # --- ends -----------------------------------------------------------------------------------------------
 SENSOR = '<Sensor_Event id="1" expr="DZ(20)" value="-1.3" compare="LE" {what}="TRUE"/>'
+OFF, SLACK = off("FORCE_SPRINGDAMPER", 1), '<Force_SpringDamper id="1" stiffness="0"/>'
 
 
 def test_a_sensor_ends_one_simulation(engine):
@@ -256,6 +257,29 @@ def test_a_sensor_ends_one_simulation(engine):
     t = run.result.time
     assert mass(run)[0] == pytest.approx(falls(t), abs=1e-8)
     assert run.message == "" and run.complete
+
+
+@pytest.mark.parametrize(
+    "switch", [off("FORCE_SPRINGDAMPER", 1), '<Force_SpringDamper id="1" stiffness="0"/>']
+)
+@pytest.mark.parametrize(("expr", "value", "compare"), [("DZ(20)", -1.3, "LE"), ("TIME", 0.2, "GE")])
+def test_a_sensor_that_has_fired_does_not_fire_again_where_elements_are_switched(
+    expr, value, compare, switch, engine
+):
+    """The mass falls freely from where the sensor ended the first simulation."""
+    sensor = f'<Sensor_Event id="1" expr="{expr}" value="{value}" compare="{compare}" return="TRUE"/>'
+    store = f'<Sensor_Event id="2" expr="{expr}" value="{value}" compare="{compare}" evaluate_id="1"/>'
+    stored = '<Sensor_Evaluate id="1" expr="SENVAL(1) + 1"/>'  # counts
+    counted = '<Post_Request id="2" label="count" type="EXPRESSION" expr1="SENVAL(1)"/>'
+    commands = TIGHT + simulate("Transient", end_time=1, print_interval=0.1) + switch
+    commands += simulate("Transient", end_time=1, print_interval=0.1)
+    run = ran(slider() + sensor + store + stored + counted, commands, engine=engine)
+    hit, end = (step.time for step in run.steps if step.result)
+    z, rate = falls(hit), OMEGA * (falls(np.pi / 2 / OMEGA) + 1) * np.sin(OMEGA * hit)
+    assert end == 1.0 and hit < 0.3
+    left = 1.0 - hit
+    assert mass(run)[0][-1] == pytest.approx(z + rate * left - 9.81 / 2 * left**2, abs=1e-7)
+    assert run.result["plant.request_count"][-1] == 1.0
 
 
 def test_a_sensor_ends_the_deck():
