@@ -167,8 +167,18 @@ def arithmetic_if(e1: ca.SX, e2: ca.SX, e3: ca.SX, e4: ca.SX) -> ca.SX:
 
 
 def _if_jump(scope: Scope, lines: Lines, e1: ca.SX, e2: ca.SX, e3: ca.SX, e4: ca.SX) -> ca.SX | None:
-    """With a line in TIME, e3 would apply for one instant only: from there on it has the later value."""
-    return switched(scope, lines[0], e2, e4)
+    """With a line in TIME, e3 would apply for one instant only: from there on it has the later value.
+
+    It does apply at that instant where a value has none there: IF(TIME: 1, 1, SIN(TIME)/TIME).
+    """
+
+    def there(value: ca.SX) -> ca.SX:
+        if value.is_constant():
+            return value
+        no_value = ca.fmod(value, 1) * e1 != 0  # where e1 is 0: nan, which no number equals
+        return ca.if_else(ca.logic_and(e1 == 0, no_value), e3, value)
+
+    return switched(scope, lines[0], there(e2), there(e4))
 
 
 FUNCTIONS = (
