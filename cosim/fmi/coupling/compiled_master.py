@@ -142,8 +142,7 @@ class UnitTable:
 class CompiledMaster:
     """Advances a coupled run with compiled code.
 
-    by_hand : makes one step of the coupling, at most to a time [s], of an advance that began at another [s];
-        returns a message if that ends the run
+    by_hand : makes one step of the coupling, at most to a time [s]; returns a message if that ends the run
     control : chooses the macro steps, if anything does
     """
 
@@ -151,7 +150,7 @@ class CompiledMaster:
         self,
         macro: MacroStep,
         engine: NativeEngine,
-        by_hand: Callable[[float, float], str],
+        by_hand: Callable[[float], str],
         control: ErrorControl | None = None,
     ) -> None:
         self.macro, self.engine, self.by_hand, self._control = macro, engine, by_hand, control
@@ -189,7 +188,7 @@ class CompiledMaster:
         self._visited = self._visits()
         m.visits = self._visited
         self._instances: list[Any] = []
-        self._until, self._begun, self._message, self._callable = 0.0, 0.0, "", True
+        self._message, self._callable = "", True
 
     def _room(self) -> dict[str, np.ndarray]:
         """Memory for the pointers of the structure."""
@@ -217,17 +216,17 @@ class CompiledMaster:
         return values, logged
 
     # --- running ----------------------------------------------------------------------------------
-    def advance(self, until: float, begun: float, progress: Callable[[float], None] | None) -> None:
-        """Advance to `until` [s], or until a unit or an event ends the run; `begun` : its beginning [s]."""
+    def advance(self, until: float, progress: Callable[[float], None] | None) -> None:
+        """Advance to `until` [s], or until a unit or an event ends the run."""
         m = self._table
         m.phase, m.begins_iterated = 0, self.macro.begins_iterated
-        m.horizon = max(until - begun, until)
-        self._until, self._begun, self._message = until, begun, ""
+        m.horizon, self._message = until, ""
         if m.only_counts:
             self._read_held_samples()
         self._enter()
         try:
-            self.engine.walk(lambda runtime: int(runtime.pl_couple(m, until)), self._serve, until, progress)
+            couple = lambda runtime: int(runtime.pl_couple(m, until))
+            self.engine.walk(couple, lambda reason: self._serve(reason, until), until, progress)
         finally:
             self._leave()
         if self._message:
@@ -292,14 +291,14 @@ class CompiledMaster:
         return found
 
     # --- what compiled code asks for --------------------------------------------------------------
-    def _serve(self, reason: int) -> bool:
-        """See `NativeEngine.walk`."""
+    def _serve(self, reason: int, until: float) -> bool:
+        """See `NativeEngine.walk`; `until` : where the run is to go [s]."""
         m, name = self._table, REASONS[reason - b.constant("PL_UNITS_HOST")]
         k = int(m.unit)
         unit, run = self.units[k], self.macro.runs[k]
         if name == "PL_UNITS_HOST":
             self._leave()
-            ended = self._ends(self.by_hand(self._until, self._begun))
+            ended = self._ends(self.by_hand(until))
             self._enter()
             return ended
         if name == "PL_UNITS_FULL":

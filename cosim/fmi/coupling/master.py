@@ -151,14 +151,13 @@ class MasterEngine(Engine):
             every = zip(self._coupled.units, self._exchange.runs, strict=True)
             direct = [direct_outputs(u, run) for u, run in every]
             self._control = ErrorControl(self._macro, self._shortest(), direct)
-        begun = c.t
         self._macro.begins_iterated = self._begins_iterated()
         compiled = self._compiled()
         while c.t < until and not c.stopped:
             if compiled is not None and compiled.can_run:
-                compiled.advance(until, begun, progress)
+                compiled.advance(until, progress)
                 continue
-            message = self._step(until, begun)
+            message = self._step(until)
             if message:
                 c.stopped = message
             if self._ours.instances.ended is not None:
@@ -223,10 +222,9 @@ class MasterEngine(Engine):
         points = standing.points - 1 if not standing.u else standing.points
         return float(ticks.offset + points * ticks.period)
 
-    def _step(self, until: float, begun: float) -> str:
+    def _step(self, until: float) -> str:
         if self._control is not None:
-            horizon = max(until - begun, until)
-            return self._control.make(min(until, self._ours.next_stop(), self._next_row()), horizon)
+            return self._control.make(min(until, self._ours.next_stop(), self._next_row()), until)
         points = [self._next_point(k) for k in range(len(self._coupled.units))]
         t1 = min([until, *points])
         here = [k for k, t in enumerate(points) if t <= t1]
