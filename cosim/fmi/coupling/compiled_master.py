@@ -404,7 +404,7 @@ def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
     system = coupled.system
     if coupled.coupling.extrapolation or system.w.numel():
         return None
-    slopes = [np.concatenate([u.slope, u.curvature]) for u in coupled.units if u.since >= 0]
+    slopes = [np.concatenate([u.slope, u.curvature]) for u in coupled.units]
     zero = pick(system.h, np.concatenate([np.zeros(0, int), *slopes]))
     straight = ca.substitute(coupled.inputs, zero, ca.SX.zeros(zero.numel()))
     places = _places(ca.vertcat(system.h, system.p))

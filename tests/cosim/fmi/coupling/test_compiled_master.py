@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import blocks as B
+from blocks.contract.driven import Reached
 from blocks.contract.rate import Ticks
 from cosim import FMU, Coupling, Diagram, Simulation
 from cosim.engines.native import bindings as b
@@ -348,6 +349,52 @@ def test_jumps_of_a_unit_with_events_are_known_on_both_sides():
         events.jumped = after
         unit.leave(run)
         assert run.jumped is after
+
+
+class Stepping(Called):
+    """One that also notes steps, and says where they ended."""
+
+    reached = Reached(1.5)
+
+    def step(self, t, h, u, slope, curvature):
+        self.story.append(("step", t, h, u.tolist(), slope.tolist(), curvature.tolist()))
+        u[:] = slope[:] = curvature[:] = 99.0  # copies
+        return self.reached
+
+    def stepped(self, end, status, bent):
+        self.story.append(("stepped", end, status, bent))
+        return self.reached
+
+
+@pytest.mark.parametrize("stepped", [True, False])
+@pytest.mark.parametrize("reached", [Reached(1.5), Reached(1.25, "enough"), Reached(1.5, "", True)])
+def test_a_step_that_compiled_code_leaves_is_finished_or_made(stepped, reached):
+    """From 1 s to 1.5 s; where it began itself, it says whether inputs were bent."""
+    unit, made = table()
+    t, events = made[0], b.new("pl_fmu_events")
+    t.events, t.time, t.end, t.status = events, 1.0, 1.5, 2
+    for name, values in (("value", [3.0, 4.0]), ("bend", [0.0, 0.0]), ("curve", [0.0, 7.0])):
+        unit.arrays[name][:2] = values
+    run = SimpleNamespace(unit=Stepping(), standing=UnitStanding(points=4, time=1.0))
+    run.unit.reached = reached
+    CompiledMaster._step(None, unit, run, stepped)
+    call = ("stepped", 1.5, 2, True) if stepped else ("step", 1.0, 0.5, [3.0, 4.0], [0.0, 0.0], [0.0, 7.0])
+    assert run.unit.story == [("came to", 1.0), "pause", call, "resume"]
+    assert unit.arrays["value"][:2].tolist() == [3.0, 4.0] and t.reached == reached.time
+    assert (bool(events.jumped), bool(t.ended)) == (reached.jumped, bool(reached.ended))
+    assert (run.standing.points, run.standing.time, run.standing.ended) == (4, 1.0, reached.ended)
+
+
+@pytest.mark.parametrize(
+    ("bend", "curve", "bent"), [([0, 0, 5.0], [0, 0, 5.0], False), ([1.0, 0, 0], [0, 0, 0], True)]
+)
+def test_inputs_are_held_where_none_of_its_own_is_bent(bend, curve, bent):
+    """What lies behind them belongs to no input."""
+    unit, _made = table()
+    unit.arrays["bend"][:], unit.arrays["curve"][:] = bend, curve
+    run = SimpleNamespace(unit=Stepping(), standing=UnitStanding())
+    CompiledMaster._step(None, unit, run, True)
+    assert run.unit.story[2] == ("stepped", 0.0, 0, bent)
 
 
 def filled(unit, made, rows, kind=0):
