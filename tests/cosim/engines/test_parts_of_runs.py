@@ -145,8 +145,10 @@ def test_without_states_the_context_keeps_its_own(runtime):
     ("name", "reason"),
     [
         ("take_step", "PL_COLLAPSED"), ("log_within", "PL_FULL"), ("log_step", "PL_FULL"),
-        ("log_ticks", "PL_FULL_TICKS"), ("log_instant", "PL_FULL"), ("segments", "PL_CALL"),
-        ("events", "PL_FULL_EVENTS"), ("end_step", "PL_NOT_FINITE"), ("begin_stretch", "PL_NO_DELAY"), ("log_within", "PL_NOT_FINITE"),
+        ("log_ticks", "PL_FULL_TICKS"), ("log_instant", "PL_FULL"),
+        ("segments", "PL_CALL"),
+        ("events", "PL_FULL_EVENTS"), ("end_step", "PL_NOT_FINITE"),
+        ("begin_stretch", "PL_NO_DELAY"), ("log_within", "PL_NOT_FINITE"),
     ],
 )  # fmt: skip
 def test_a_run_that_came_back_goes_on_where_it_stood(runtime, name, reason):
