@@ -72,7 +72,7 @@ def test_a_time_on_the_grid_is_rounded_once(runtime, position, grid):
 
 def test_the_next_stop_is_the_first_tick_instant_event_or_delayed_jump(runtime):
     """At 1 s: ticks at 0.25 + 0.5 k and 3 k s after an origin of 0.125 s, then the rest one by one."""
-    h, stops = runtime.array([math.inf, math.inf]), runtime.array([0.5, 1.0, 1.0625])
+    h, stops = runtime.array([math.inf, math.inf, 1.01]), runtime.array([0.5, 1.0, 1.0625])
     context = runtime.new(
         "pl_context", t=1.0, origin=0.125, ticks=longs(runtime, 2, 1), h=h, stops=stops,
         instants=longs(runtime, 1, 2),
@@ -80,7 +80,7 @@ def test_the_next_stop_is_the_first_tick_instant_event_or_delayed_jump(runtime):
     r = runtime.run({}, {
         "n_rates": 2, "grid": 4, "first": longs(runtime, 1, 0), "period": longs(runtime, 2, 12),
         "n_lists": 2, "n_instants": 4, "instant_time": runtime.array([0.1, 0.2, 0.3, 1.25, 0.0]),
-        "n_event_times": 0, "event_time_place": ints(runtime, 1, 0),
+        "n_event_times": 0, "event_time_place": ints(runtime, 1, 0, 2),
     }, context=context)  # fmt: skip
     assert runtime.c.pl_instants_passed(r) == 3
     assert (runtime.c.pl_next_stop(r), runtime.c.pl_next_listed(r)) == (1.25, 1.25)
@@ -276,6 +276,8 @@ def test_one_that_is_asked_for_runs_only_where_its_place_says_so(runtime):
     s = Schedule(runtime, [OUTPUT] * 3, asked=[3, 4, 0])
     s.h[0] = 0.5
     assert s.run() == runtime.c.PL_DONE and s.calls == [1, 2]
+    s.h[0], s.r.segment = 0.49, 0
+    assert s.run() == runtime.c.PL_DONE and s.calls == [1, 2, 1]
 
 
 @pytest.mark.parametrize(("left", "reason", "calls"), [(2, 0, 3), (3, 0, 4), (4, "PL_NO_LAST_ROUND", 4)])
@@ -361,9 +363,10 @@ def test_modes_at_a_start_follow_each_other_and_invariants_hold(runtime):
     assert runtime.c.pl_initialise(r) == runtime.c.PL_DONE
     assert list(h[0:4]) == [4.0, 4.0, 4.0, 9.0] and x[0] == 7.0
     assert rounds == [3.0] * 4 and r.context.started
+    assert runtime.c.pl_initialise(r) == runtime.c.PL_DONE and len(rounds) == 5  # nothing changes any more
     r.system.n_starting = r.system.n_invariants = 0
     x[0] = 0.0
-    assert runtime.c.pl_initialise(r) == runtime.c.PL_DONE and (len(rounds), x[0]) == (4, 0.0)
+    assert runtime.c.pl_initialise(r) == runtime.c.PL_DONE and (len(rounds), x[0]) == (5, 0.0)
     r.system.n_starting, r.unsolved = 3, 1
     assert runtime.c.pl_initialise(r) == runtime.c.PL_NO_SOLUTION
 
@@ -457,6 +460,33 @@ def test_accepted_memories_follow_all_at_first_and_then_what_changed(runtime):
     assert list(stale[0:4]) == [0, 0, 0, 1]
     assert runtime.c.pl_update_accepted(r, 2.0, x) == runtime.c.PL_NOT_FINITE
     assert (r.index, r.context.t, r.context.x[0], h[2]) == (runtime.c.PL_AT_STATE, 2.0, 8.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"), [(4, "PL_NOT_FINITE"), (0, "PL_NOT_FINITE"), (2, "PL_DONE"), (5, "PL_DONE")]
+)
+def test_memories_in_several_places_follow_if_all_of_them_are_numbers(runtime, bad, reason):
+    """One piece gives numbers 0, 3 and 4; what else is in the room is no result."""
+
+    def values(a, out):
+        out[0:6] = [10.0, 11.0, 12.0, 13.0, 14.0, 15.0]
+        out[bad] = math.nan
+
+    lasting = runtime.new(
+        "pl_lasting", n_pieces=1, pieces=runtime.array([runtime.function(CODE, values)], "pl_function"),
+        needs_start=ints(runtime, 0, 1), needs=ints(runtime, 0), runs_start=ints(runtime, 0, 2),
+        runs=ints(runtime, 0, 1, 3, 5, 5, 6), restless=ints(runtime, 0), readers_start=ints(runtime, *[0] * 8),
+        readers=ints(runtime, 0),
+    )  # fmt: skip
+    h, x = runtime.array([0.0] * 7), runtime.array([8.0])
+    r = runtime.run(
+        {"nx": 1, "accepted": lasting, "held_crossings": runtime.new("pl_lasting")},
+        {"n_accepted": 6, "accepted": ints(runtime, 5, 6, 4, 1, 2, 3)}, wanted=ints(runtime, 0),
+        stale_accepted=ints(runtime, 0), out=runtime.array([0.0] * 7),
+        context=runtime.new("pl_context", h=h, x=runtime.array([0.0])),
+    )  # fmt: skip
+    assert runtime.c.pl_update_accepted(r, 1.0, x) == getattr(runtime.c, reason)
+    assert list(h[0:7]) == ([0.0, 13.0, 14.0, 0.0, 0.0, 10.0, 0.0] if reason == "PL_DONE" else [0.0] * 7)
 
 
 def test_what_is_solved_for_is_up_to_date_before_memories_follow(runtime):
