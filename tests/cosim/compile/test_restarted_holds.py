@@ -10,11 +10,22 @@ from blocks import Hold, Ramp, Relay, Sine, TimeTable, UnitDelay
 from blocks.contract.rate import Ticks
 from cosim import Diagram, Enabled, Resettable, simulate
 from cosim.compile import vectors
-from cosim.compile.restarted_holds import RestartedHolds
+from cosim.compile.restarted_holds import RestartedHolds, samples_in_a_row
 from cosim.system_parts import TickPlaces
 from plant import Plant
 from plant.elements import Control_PlantInput, Control_PlantOutput, Reference_Variable
 from tests.helpers.slider import PUSH, on_rail
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "since", "in_all", "row"),
+    [(1.0, 1.5, 3.0, 9.0, 4.0), (1.0, 2.0, 3.0, 9.0, 1.0), (1.0, 1.74, 3.0, 9.0, 4.0),
+     (1.0, 1.76, 3.0, 9.0, 1.0), (1.0, 1.5, 3.0, 2.0, 2.0), (1.0, 1.75, 1.0, 9.0, 2.0)],
+)  # fmt: skip
+def test_samples_are_in_a_row_where_no_tick_lies_between_them(before, now, since, in_all, row):
+    """At ticks of 0.5 s: time and samples in a row before, time now, and samples of the whole."""
+    found = samples_in_a_row(ca.SX([before, 7.0, since]), ca.SX([now, 8.0, in_all]), 0.5)
+    assert float(found) == row
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])

@@ -19,12 +19,16 @@ from blocks import (
     PythonFunction,
     RateTransition,
     Sine,
+    Step,
     Sum,
+    TransportDelay,
     UnitDelay,
 )
 from blocks.errors import BlockError
 from cosim.compile.schedule import _Labels
 from cosim.compile.signal_nodes import OutputSignal, SampledSignal, SignalNode
+from cosim.segments import EventSegment
+from tests.helpers.made import Made
 from tests.helpers.runs import Simulation, build, simulate
 
 
@@ -67,6 +71,33 @@ def test_alternating_rates_take_turns():
     d = chain(0.1, 0.2, 0.1, 0.2)
     assert segments(d) == [("output", name, 1) for name in ("10 Hz", "5 Hz", "10 Hz", "5 Hz")]
     assert simulate(d, 0.0, log_at=[0.0])["b3.y"].item() == 4.0
+
+
+def counted(b):
+    """Counts its rising input, and has a timed event beside."""
+    u, n = b.input("u"), b.mode("n", 0.0)
+    b.event_at("due", 1e30, lambda _: {n: n + 10.0}, "never")
+    b.when(u - 0.5, {n: n + 1.0}, direction="rising", name="up", follow_time=True)
+    b.output("y", n)
+
+
+@pytest.mark.parametrize(
+    ("source", "between", "jumps"),
+    [
+        (Clock(), Gain(2.0), False), (Constant(1.0), Integrator(), False), (Step(0.5), Gain(2.0), True),
+        (Clock(), Hold(sample=0.1), True), (Step(0.5), Integrator(), False),
+        (Clock(), TransportDelay(0.3), True),
+        (Sine(sample=0.1), Gain(1.0), True), (Sine(), Gain(1.0), False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("read", [True, False])
+def test_events_that_follow_others_are_looked_for_where_their_inputs_jump_and_somebody_reads_them(
+    source, between, jumps, read
+):
+    blocks = {"s": source, "m": between, "it": Made(counted)} | ({"h": Hold(sample=0.1)} if read else {})
+    d = build("s.y>m.u m.y>it.u" + (" it.y>h.u" if read else ""), **blocks)
+    (segment,) = [g for g in d.system().schedule if isinstance(g, EventSegment)]
+    assert segment.following == ((0,) if jumps and read else ())
 
 
 def test_independent_chains_share_segments():

@@ -91,14 +91,14 @@ def test_ticks_count_rates_that_hit_and_instants_that_are_reached():
 def test_draws_are_those_of_the_tick_or_of_a_count_that_comes():
     """A rate's third tick; a part that has been called four times draws its fifth number."""
     drawn = lambda name, rate, counter: SimpleNamespace(
-        name=name, rate=rate, counter=counter, places=[rate], distribution="normal"
+        name=name, rate=rate, counter=counter, places=[rate + 1], distribution="normal"
     )
-    draws = [drawn("a", 0, -1), drawn("b", 1, 9), drawn("c", 2, -1)]
+    draws = [drawn("a", 0, -1), drawn("b", 1, 0), drawn("c", 2, -1)]
     s = scheduler(system=SimpleNamespace(draws=draws), _substreams={n: stream(n) for n in "abc"})
-    s.context.ticks, s.context.h[9] = [3, 7, 1], 4.0
+    s.context.ticks, s.context.h[0] = [3, 7, 1], 4.0
     s._draw([0, 1])
     expected = [draw("normal", 1, 5, stream("a"), 3)[0], draw("normal", 1, 5, stream("b"), 5)[0], 0.0]
-    assert s.context.h[:3].tolist() == expected and len({*expected}) == 3
+    assert s.context.h[1:4].tolist() == expected and len({*expected}) == 3
 
 
 # --- segments ---------------------------------------------------------------------------------------------
