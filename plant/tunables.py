@@ -132,6 +132,13 @@ def check_tunable(model: Model, tunable: Sequence[str]) -> None:
     for wanted in tunable:
         if wanted in markers:
             _check_marker(model, markers[wanted], wanted)
+        elif wanted not in known and wanted in named_numbers(model):
+            raise ModelError(
+                f"tunable names '{wanted}', which is built into the equations: parameters of a run are "
+                "numbers of bodies, forces and gravity, and positions of markers.",
+                path=named_numbers(model)[wanted][0].where, value=wanted,
+                hint="Change the file and read it again.",
+            )  # fmt: skip
         elif wanted not in known:
             raise ModelError(
                 f"tunable names '{wanted}', which is no number of the model; "

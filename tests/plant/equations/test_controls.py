@@ -150,6 +150,20 @@ def test_transfer_function_against_its_state_space_twin():
     assert pytest.approx((1 + 3 * s + 2 * s * s) / (4 + 2 * s + s * s)) == H
 
 
+def test_coefficients_of_a_transfer_function_are_built_in():
+    """They are numbers of the model, and were said to be none."""
+    siso = Control_SISO(
+        id=1, x_array_id=2, y_array_id=3, u_array_id=1, numerator_coef=(1.0,), denominator_coef=(1.0, 1.0)
+    )
+    elements = on_rail(Reference_Variable(id=1, expr="1"), *arrays(1), siso, x=0.0)
+    with pytest.raises(
+        ModelError, match=r"'Control_SISO/1.numerator_coef', which is built into the equations"
+    ):
+        Plant.from_model(elements, tunable=["Control_SISO/1.numerator_coef"])
+    with pytest.raises(ModelError, match=r"'Control_SISO/1.numeratr', which is no number of the model"):
+        Plant.from_model(elements, tunable=["Control_SISO/1.numeratr"])
+
+
 def _linear(alone: Alone):
     """A, B, C, D of the filter alone, by differences (everything is linear)."""
     at = alone.slice("filter")
