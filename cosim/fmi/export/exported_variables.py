@@ -142,7 +142,7 @@ class _Maker:
         numbers = tuple(int(p) for p in places)
         if shape is None:
             shape = (len(numbers),) if len(numbers) != 1 else ()
-        wanted = name or fmi_name(path.removeprefix(self._prefix) or path)
+        wanted = name or fmi_name(path.removeprefix(self._prefix))
         unique, k, rate = wanted, 2, more.get("derivative_of") is not None
         while self._taken & (names := {unique, *(_indexed(unique, i, rate) for i in np.ndindex(shape))}):
             base, index = INDEXED.fullmatch(wanted).groups()  # type: ignore[union-attr]
@@ -271,8 +271,9 @@ class _Shown:
 
     def add_indicators(self) -> None:
         for k, event in enumerate(self.system.events):
+            name = fmi_name(event.name.removeprefix(self.system.prefix))
             self.make.add("", "UNIT_INDICATOR", [k], "local", "continuous", "calculated",
-                          name=f"indicators.{fmi_name(event.name)}")  # fmt: skip
+                          name=f"indicators.{name}")  # fmt: skip
 
 
 def _settable(system: System) -> dict[str, MemorySlot[Any]]:

@@ -131,3 +131,30 @@ def test_what_units_round_to_single_precision_settles_within_it(newton):
     problem, asked = point(lambda y: 0.1 * y + B)
     replace(problem, single=True).solve(np.zeros(3), newton)
     assert asked[-1] == pytest.approx(B / 0.9, rel=1e-9)
+
+
+@pytest.mark.parametrize(("part", "settles"), [(0.9, True), (1.1, False)])
+@pytest.mark.parametrize("size", [1.0, 1e3])
+def test_single_precision_is_two_units_in_the_last_place(part, settles, size):
+    """Outputs that take turns between two numbers 2^-21 of their size apart, seen after twenty rounds."""
+    apart = part * 2.0**-21 * size
+
+    def turns(y):
+        return np.where(y > 0.0, -0.5, 0.5) * apart
+
+    problem, asked = point(turns, size)
+    problem = replace(problem, single=True)
+    if settles:
+        problem.solve(np.full(3, 0.5 * apart), newton=False)
+        assert len(asked) == 21
+    else:
+        with pytest.raises(SimulationError, match="does not settle"):
+            problem.solve(np.full(3, 0.5 * apart), newton=False)
+
+
+@pytest.mark.parametrize(("scale", "worst"), [(1.0, "b"), (1e6, "a")])
+def test_the_worst_output_is_measured_by_its_size(scale, worst):
+    """Off by 2 of 1e6, and by 0.5 of 1; where all are of one size the first is farther off."""
+    problem, _ = point(lambda y: np.array([2e6 - y[0], 1.0 - y[1], 0.0]), scale)
+    with pytest.raises(SimulationError, match=f"'{worst}' is assumed"):
+        problem.solve(np.array([1e6 - 1.0, 0.25, 0.0]), newton=False)

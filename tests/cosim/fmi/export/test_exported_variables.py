@@ -159,8 +159,14 @@ def test_units_of_numbers_and_of_variables():
     assert (by_name["it.A"].units, by_name["it.A"].unit) == (("kg",) * 6, "kg")
 
 
-def test_inputs_of_a_block_alone_have_the_units_it_declares():
-    (u,) = variables(around(Body())).of("UNIT_INPUT")
+def test_a_block_alone_has_its_own_names_and_the_units_it_declares():
+    """Not those of the diagram around it; its state comes behind the output of that name."""
+    found = variables(around(Body()), local=["plant.moves"])
+    assert [v.name for v in found.every] == [
+        "time", "u", "x", "moves", "rests", "held", "A", "k", "moves_2", "x_2", "der(x_2)", "z", "der(z)",
+        "n", "m", "kept", "indicators.up.there",
+    ]  # fmt: skip
+    (u,) = found.of("UNIT_INPUT")
     assert u.units == ("N", "N", "m") and u.name == "u"
 
 
