@@ -158,3 +158,12 @@ def test_the_worst_output_is_measured_by_its_size(scale, worst):
     problem, _ = point(lambda y: np.array([2e6 - y[0], 1.0 - y[1], 0.0]), scale)
     with pytest.raises(SimulationError, match=f"'{worst}' is assumed"):
         problem.solve(np.array([1e6 - 1.0, 0.25, 0.0]), newton=False)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-9, 1e-13])
+def test_the_largest_pivot_is_taken(small):
+    """With the first one, above what counts as none, up to all digits are lost."""
+    matrix = np.array([[small, 1.0], [1.0, 1.0]])
+    expected = np.array([[1.0, -1.0], [-1.0, small]]) / (small - 1.0)
+    np.testing.assert_allclose(inverted(matrix), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(inverted(matrix[::-1]), expected[:, ::-1], rtol=0, atol=1e-15)
