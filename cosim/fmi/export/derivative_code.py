@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from cosim.columns import stack
+from cosim.columns import pick, stack
 from cosim.system import System
 
 
@@ -48,12 +48,11 @@ def _results(s: System, shown: ca.SX) -> ca.SX:
 
 
 def _known(s: System, inputs: list[int]) -> ca.SX:
-    return ca.vertcat(s.x, s.t, s.h[inputs] if inputs else ca.SX(0, 1), s.p)
+    return ca.vertcat(s.x, s.t, pick(s.h, inputs), s.p)
 
 
 def _unknowns(s: System) -> ca.SX:
-    m = s.residual.numel()
-    return s.w[:m] if m else ca.SX(0, 1)
+    return s.w[: s.residual.numel()]
 
 
 def _function(s: System, beside: ca.SX, value: ca.SX) -> ca.Function:

@@ -10,7 +10,7 @@ from typing import Any
 
 import casadi as ca
 
-from cosim.columns import stack
+from cosim.columns import pick, stack
 from cosim.engines.codegen.model_c import CFile, generate, generate_jacobian
 from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.stiff import JacobianPlan, linearised
@@ -67,7 +67,7 @@ class ExportedModel:
     def shown(self) -> ca.SX:
         """Expressions of the shown signals."""
         every = stack(s.expression for s in self.system.signals.values())
-        return every[list(self.variables.shown)] if self.variables.shown else ca.SX(0, 1)
+        return pick(every, self.variables.shown)
 
     def facts(self, version: str, sources: bool) -> Facts:
         """Facts in descriptions besides variables."""

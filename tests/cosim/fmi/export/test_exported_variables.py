@@ -234,6 +234,15 @@ def test_signals_are_continuous_where_they_move_between_instants(equations, vari
     assert y.variability == variability
 
 
+def test_what_follows_an_input_at_once_is_continuous_and_what_samples_it_is_not():
+    d = Diagram("follows")
+    u = d.inport("u")
+    for name, block in (("g", B.Gain(2.0)), ("h", B.Hold(sample=0.1))):
+        d.connect(u, d.add(name, block)["u"])
+        d.outport(f"of_{name}", f"{name}.y")
+    assert [v.variability for v in variables(d).outputs] == ["continuous", "discrete"]
+
+
 def test_start_values_of_states_on_an_invariant_are_guesses():
     def equations(b):
         x = b.continuous("x", [1.0, 0.0])
