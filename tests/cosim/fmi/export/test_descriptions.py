@@ -380,3 +380,12 @@ def test_a_token_is_of_the_equations_and_the_numbers(tmp_path):
         token(lag(), step=1e-4), token(lag(), solver="dopri5"), token(tank(), locals=["t.n"]), token(tank()),
     ]  # fmt: skip
     assert len({token(lag()), *others}) == 1 + len(others)
+    powers = {token(curve(n)) for n in (2, 3)}  # numbers and sizes are the same, equations are not
+    assert len(powers) == 2
+
+
+def curve(n):
+    d = Diagram("curve")
+    d.connect(d.inport("u"), d.add("f", B.Function(lambda u: u**n))["u"])
+    d.outport("y", "f.y")
+    return d
