@@ -453,3 +453,67 @@ def test_doubles_one_after_the_other_are_given_as_they_lie(kind, places, count, 
     compiled_master._put_in_place(batches, count, b.pointer(row))
     assert batches[0].kind == b.constant("PL_FMU_IN_PLACE" if in_place else kind)
     assert (batches[0].values != b.ffi().NULL) is in_place
+
+
+# --- what compiled code asks for ----------------------------------------------------------------------------
+class Asked:
+    """A compiled master whose parts note what it asks of them."""
+
+    def __init__(self, message=""):
+        self.story = story = []
+        note = lambda name, found=None: lambda *given: (story.append((name, *given)), found)[1]
+        self._table = SimpleNamespace(unit=1, t1=2.5)
+        unit = SimpleNamespace(
+            renew_rows=note("renewed", "rows"), arrays={"fresh": np.zeros(3)},
+            table=SimpleNamespace(has_fresh=0), places=SimpleNamespace(block=SimpleNamespace(n_outputs=2)),
+        )  # fmt: skip
+        self.units = [None, unit]
+        stands = [
+            SimpleNamespace(standing=SimpleNamespace(ended=e), path="u", unit=None) for e in ("", "why")
+        ]
+        stands[1].unit = SimpleNamespace(outputs=lambda: np.array([4.0, 5.0]))
+        self.macro = SimpleNamespace(
+            runs=stands, log=SimpleNamespace(add_rows=note("rows")), end=note("end", "it ended"),
+            exchange=SimpleNamespace(inputs=note("inputs")),
+        )  # fmt: skip
+        self._leave, self._enter = note("leave"), note("enter")
+        self.by_hand = note("by hand", message)
+        self._visit, self._step = note("visit"), note("step")
+        self._ended_by_unit, self._message = note("ended by unit", True), ""
+
+    _ends = CompiledMaster._ends
+
+    def serve(self, reason):
+        return CompiledMaster._serve(self, b.constant(reason), 7.0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ends", "story"),
+    [
+        ("PL_UNITS_HOST", False, [("leave",), ("by hand", 7.0), ("enter",)]),
+        ("PL_UNITS_FULL", False, [("renewed",), ("rows", 1, "rows")]),
+        ("PL_UNITS_NOT_FINITE", False, [("inputs", 2.5)]),
+        ("PL_UNITS_ENDED", True, [("ended by unit",)]),
+        ("PL_UNITS_LEFT", True, [("leave",), ("end", "why")]),
+    ],
+)
+def test_what_compiled_code_asks_for_is_done(reason, ends, story):
+    asked = Asked()
+    assert asked.serve(reason) is ends and asked.story == story
+    assert asked._message == ("it ended" if reason == "PL_UNITS_LEFT" else "")
+
+
+def test_what_compiled_code_asks_of_a_unit_is_done():
+    asked = Asked()
+    unit, run = asked.units[1], asked.macro.runs[1]
+    for reason in ("PL_UNIT_VISIT", "PL_UNIT_STEP", "PL_UNIT_STEPPED"):
+        assert asked.serve(reason) is False
+    assert asked.story == [("visit", unit, run), ("step", unit, run, False), ("step", unit, run, True)]
+    assert asked.serve("PL_UNIT_GET") is False and unit.table.has_fresh == 1
+    assert unit.arrays["fresh"].tolist() == [4.0, 5.0, 0.0]
+
+
+def test_a_step_by_hand_may_end_the_run():
+    asked = Asked("enough")
+    assert asked.serve("PL_UNITS_HOST") is True and asked._message == "enough"
+    assert asked.story[-1] == ("enter",)
