@@ -9,7 +9,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from blocks import Integrator
 from blocks.errors import SimulationError
+from cosim import Diagram, Simulation
 from cosim.engines.reference.crossings import Crossings, Part
 from cosim.engines.reference.events import Events, Repetition
 from cosim.engines.reference.invariants import Invariants
@@ -72,6 +74,28 @@ def test_a_crossing_that_rounding_left_off_its_threshold_counts_as_on_it(off, th
     assert c._missed.tolist() == [0.0, abs(1e9 + off - 1e9) if missed else 0.0]
     c.left()
     assert c._missed.tolist() == [0.0, 0.0]
+
+
+def test_the_last_bits_of_all_states_are_shaken_each_in_its_way():
+    """The numbers that states are multiplied with, as a system makes them: in turn up and down."""
+    d = Diagram("d")
+    for k in range(9):
+        d.add(f"i{k}", Integrator(1.0))
+        d.connect(f"i{k}.y", f"i{k}.u")
+    sim = Simulation(d, engine="reference")
+    expected = [1.0 + 2.0**-50 * (-1) ** k * (1 + (k % 7) / 7) for k in range(9)]
+    assert sim._engine.parts.events.crossings._shaken.tolist() == expected
+    assert len({*expected}) > 4
+
+
+def test_what_is_solved_for_is_up_to_date_where_crossings_are_looked_at():
+    way = InPython([lambda x: x - 0.3], signs=[-1.0])
+    told = []
+    way.crossings.unknowns.refresh = lambda: told.append(way.x)
+    way.crossings.signs()
+    assert told == [0.0]
+    way.locate(0.0, 1.0)
+    assert [*dict.fromkeys(told)] == [*dict.fromkeys(way.visited)]  # wherever one is evaluated
 
 
 def firing(values, rates=None, stored=(1.0,), directions=(0,), eager=(False,), threshold=0.5):
