@@ -184,7 +184,8 @@ class CompiledMaster:
         if control is not None:
             m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
             self._adds_up = np.append(control.adds_up, False).astype(np.int32)
-            m.adds_up = b.pointer(self._adds_up)
+            self._watched = np.append(control.watched, False).astype(np.int32)
+            m.adds_up, m.watched = map(b.pointer, (self._adds_up, self._watched))
         self._visited = self._visits()
         m.visits = self._visited
         self._instances: list[Any] = []
@@ -203,7 +204,7 @@ class CompiledMaster:
         if self._goes_back:
             matrices = 2 * n * n if coupled.coupling.iterate == "newton" else 0
             found |= {"iterated": np.zeros(8 * n + matrices + 1)}
-            found |= {"tried": np.zeros(3 * (n + coupled.n_inputs) + 1)}
+            found |= {"tried": np.zeros(6 * (n + coupled.n_inputs) + 1)}
         return found
 
     def _room_of_level(self, level: Any) -> tuple[np.ndarray, np.ndarray]:

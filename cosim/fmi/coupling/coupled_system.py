@@ -125,6 +125,18 @@ class CoupledSystem:
         symbols = pick(self.system.h, np.concatenate([np.zeros(0, int), *places]))
         return _depends(self.inputs, symbols)
 
+    def assumed_signals(self) -> np.ndarray:
+        """(n,) bool: outputs and inputs of each unit that are about what units assume over a step.
+
+        Not those of inputs that are given in visits, nor outputs that no other input depends on.
+        """
+        taken = ~np.concatenate([np.zeros(0, bool), *(u.visited_inputs for u in self.units)])
+        ours = self.reads[taken, OURS].any()
+        found = [np.zeros(0, bool)]
+        for k, u in enumerate(self.units):
+            found += [np.full(len(u.y), ours or self.reads[taken, k].any()), ~u.visited_inputs]
+        return np.concatenate(found)
+
     def _ours_reads(self) -> dict[int, list[int]]:
         """The outputs of each unit that our own states depend on, by number."""
         s = self.system

@@ -43,13 +43,18 @@ class MacroStep:
         return Mark(self.context, self.engine.instances, self._paths)
 
     # --- one step ---------------------------------------------------------------------------------
-    def make(self, t1: float, arriving: Sequence[int]) -> str:
-        """A step to t1 [s], where the units in `arriving` have a point; the message if one ends the run."""
+    def make(self, t1: float, arriving: Sequence[int], known: np.ndarray | None = None) -> str:
+        """A step to t1 [s], where the units in `arriving` have a point; the message if one ends the run.
+
+        known : (m,) outputs of these units at t1, one after the other, if they are assumed to be known
+        """
         runs = self.runs
         for k in arriving:
             runs[k].tune(self.exchange.parameters(k))
         events, jumps = self.engine.counters.events, self._jumps()
-        if arriving and (self.coupling.iterate or self._begins(arriving)):
+        if known is not None:
+            assumed = self._known(t1, arriving, known)
+        elif arriving and (self.coupling.iterate or self._begins(arriving)):
             assumed = self._iterated(t1, arriving)
         elif self.coupling.order == "jacobi":
             assumed = self._jacobi(t1, arriving)
@@ -190,6 +195,12 @@ class MacroStep:
         step.solve(self.coupling.iterate == "newton")
         return step.assumed
 
+    def _known(self, t1: float, arriving: Sequence[int], known: np.ndarray) -> dict[int, np.ndarray]:
+        """A step in which the outputs at its end are assumed to be known."""
+        step = IteratedStep(self, t1, arriving)
+        step.delivered(known)
+        return step.assumed
+
 
 class IteratedStep:
     """One step as a fixed point y = F(y) of the outputs of all units at its end."""
@@ -217,7 +228,6 @@ class IteratedStep:
     def delivered(self, y: np.ndarray) -> np.ndarray:
         """F(y): restore everything, and repeat the step with outputs that end at y."""
         macro, t1 = self.macro, self.t1
-        macro.log.rounds += 1
         self._ours.back()
         restored(self.runs, self._units)
         macro.engine.log_back(self._log)
@@ -240,10 +250,14 @@ class IteratedStep:
                 macro.exchange.write(k, between((t1, new), older, macro.order, unit.smooth_outputs))
         return found
 
+    def _round(self, y: np.ndarray) -> np.ndarray:
+        self.macro.log.rounds += 1
+        return self.delivered(y)
+
     def solve(self, newton: bool) -> None:
         """Find the fixed point; see `FixedPoint.solve`."""
         point = FixedPoint(
-            self.delivered, self._scale, self.t1,
+            self._round, self._scale, self.t1,
             [name for unit in self.units for name in unit.output_names()],
             lambda: any(run.standing.ended for run in self.runs), self.macro.coupled.single,
         )  # fmt: skip

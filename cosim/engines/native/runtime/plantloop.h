@@ -264,7 +264,9 @@ typedef struct {
     int32_t controlled;      /* are macro steps chosen by their error? */
     double rtol, atol, size, horizon; /* tolerances over the horizon [s]; the step tried next [s] */
     const int32_t *adds_up;  /* (n,) of the signals that are looked at: does their error add up over a run? */
-    double *iterated, *tried;  /* room for iterated steps, (8 n + 2 n^2,) of n outputs; for error control (5 k,) */
+    const int32_t *watched;  /* (k,) of all outputs and inputs: do jumps in them matter? */
+    double *iterated, *tried;  /* room for iterated steps, (8 n + 2 n^2,) of n outputs; for error control (6 k,) of k
+                                  outputs and inputs */
     int32_t single;            /* do units round to single precision? */
     int32_t n_outputs;
     const pl_foreign *visits; /* (n_segments,) of the system: units with event mode; null: there are none */

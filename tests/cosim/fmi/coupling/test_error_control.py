@@ -17,13 +17,14 @@ class Euler:
 
     def __init__(self, rate):
         self.rate, self.context = rate, SimpleNamespace(t=0.0)
-        self.coupling = SimpleNamespace(rtol=0.0, atol=6.0)
+        self.coupling = SimpleNamespace(rtol=0.0, atol=6.0, iterate=False, order="jacobi")
         self.engine = SimpleNamespace(log_mark=lambda: None, log_back=lambda mark: None)
         self.log = SimpleNamespace(mark=lambda: None, back=lambda mark: None, rejected=0)
         none = np.zeros(0, int)
         unit = SimpleNamespace(y=np.array([0]), inputs=none, smooth_outputs=np.array([True]))
         unit.smooth_inputs, unit.output_names, unit.input_names = none.astype(bool), lambda: ["a.y"], list
         self.coupled = SimpleNamespace(units=[unit], follows=lambda at_once: none.astype(bool))
+        self.coupled.assumed_signals = lambda: np.array([True])
         self.runs = [
             SimpleNamespace(standing=SimpleNamespace(y=[(0.0, np.zeros(1))], u=[(0.0, np.zeros(0))]))
         ]

@@ -258,7 +258,8 @@ def test_steps_are_the_longest_whose_error_is_allowed(runtime):
     """
     unit = Unit(runtime)
     unit.u.smooth_inputs = runtime.array([0], "int32_t")
-    room = {"tried": runtime.array([0.0] * 5), "adds_up": runtime.array([1], "int32_t")}
+    room = {"tried": runtime.array([0.0] * 6), "adds_up": runtime.array([1], "int32_t"),
+            "watched": runtime.array([1], "int32_t")}  # fmt: skip
     m = coupling(runtime, unit.u, size=5.0, horizon=10.0, atol=6.0, n_outputs=1, **room)
     assert runtime.c.pl_controlled_step(m, 10.0) == runtime.c.PL_DONE
     h = 5.0 * 0.85 / (25.0 / 2 / (6.0 * 5.0 / 10.0))
