@@ -213,9 +213,9 @@ class EventSegment(Segment):
 
     following : which of those that follow do so after inputs too, by their places among them: where inputs
         may jump at an instant, and something there reads what they change; expression : their crossings
-    early : they come before something that they read, since that needs what they change
+    early : signals that they read as they were before the instant, since these need what they change
     """
 
     word: ClassVar[str] = "events"
-    early: bool = field(kw_only=True, default=False)
+    early: tuple[str, ...] = field(kw_only=True, default=())
     following: tuple[int, ...] = field(kw_only=True, default=())

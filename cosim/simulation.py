@@ -39,7 +39,7 @@ from cosim.run.ranges import Ranges, strip
 from cosim.run.run_length import check_length
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
-from cosim.run.watched import warn_of_unmet, warn_of_watched
+from cosim.run.watched import warn_of_early, warn_of_unmet, warn_of_watched
 from cosim.settings import Keywords, RunSettings, takes_settings, takes_settings_of_steps, with_texts
 from cosim.system import System
 from cosim.version import __version__
@@ -334,6 +334,7 @@ class Simulation:
             raise PlantloopError(f"message is {shown(message)}, expected a text.", value=message)
         logged = self._logged()
         warn_of_watched(self.system, logged.events)
+        warn_of_early(self.system, logged.events)
         if self._whole:
             warn_of_unmet(self.system, logged.events, self._engine.context.signs)
         self._ranges.warn(logged, self._engine.context.p)

@@ -202,7 +202,7 @@ def _event_segment(
         tuple(dict.fromkeys(f"{node.path}.{e.name}" for e in events)),
         between.of(node.path, "following:", crossings) if some else crossings,
         np.zeros(0, dtype=int),
-        early=node.path in dependencies.early,
+        early=tuple(sorted(f"{path}.{name}" for path, _, name in dependencies.early.get(node.path, ()))),
         following=tuple(some),
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from cosim.result.record import Event
+from cosim.segments import EventSegment
 from cosim.system import System
 
 
@@ -28,6 +29,31 @@ def warn_of_watched(system: System, events: Iterable[Event]) -> None:
         often = "once" if len(found) == 1 else f"{len(found)} times"
         warnings.warn(
             f"'{path}': {text} ({often}, first at t={found[0]:.6g} s).", WatchedSignalWarning, stacklevel=3
+        )
+
+
+def warn_of_early(system: System, events: Iterable[Event]) -> None:
+    """Warn of blocks whose timed events read, in a loop at one instant, what was there before it.
+
+    At the start they come after all that they read.
+    """
+    early = {s.path: s.early for s in system.schedule if isinstance(s, EventSegment) and s.early}
+    if not early:
+        return
+    owners = {e.name: e.path for e in system.events if e.timed >= 0 and e.path in early}
+    times: dict[str, list[float]] = {}
+    for event in events:
+        if event.name in owners and event.time > 0.0:
+            times.setdefault(owners[event.name], []).append(event.time)
+    for path, found in times.items():
+        read = " and ".join(map(repr, early[path]))
+        often = "one instant" if len(found) == 1 else f"{len(found)} instants"
+        warnings.warn(
+            f"'{path}' is in a loop at one instant, and comes first in it: its events at {often}, first at "
+            f"t={found[0]:.6g} s, read {read} as before that instant. If they depend on what changes there, "
+            "they were one sample late: give samples of the loop an offset, or draw the unit as blocks.",
+            WatchedSignalWarning,
+            stacklevel=3,
         )
 
 

@@ -106,7 +106,7 @@ def _segments(system: System) -> Arrays:
         "segment_limit": _integers(s.limit if isinstance(s, RepeatSegment) else 1 for s in system.schedule),
         "follow_start": follow_starts,
         "follow": follow,
-        "segment_early": _integers(isinstance(s, EventSegment) and s.early for s in system.schedule),
+        "segment_early": _integers(isinstance(s, EventSegment) and bool(s.early) for s in system.schedule),
         "segment_start": starts,
         "segment_writes": writes,
         "segment_size": _integers(s.expression.numel() for s in system.schedule),

@@ -58,7 +58,9 @@ class Crossings:
         self._timed_events, self._event_times = timed_events(s)
         self._timed = np.isin(np.arange(len(s.events)), self._timed_events)
         self._timed_segment = timed_segments(s)
-        self._early = np.array([isinstance(g, EventSegment) and g.early for g in s.schedule], dtype=bool)
+        self._early = np.array(
+            [isinstance(g, EventSegment) and bool(g.early) for g in s.schedule], dtype=bool
+        )
         self._following = {
             k: (workspace.bind(f"following{k}", lambda g=g: [g.expression]), following(s, g))  # type: ignore[misc]
             for k, g in enumerate(s.schedule)

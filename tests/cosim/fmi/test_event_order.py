@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -29,6 +30,7 @@ from blocks import (
 )
 from blocks.contract.block import Block
 from cosim import FMU, Diagram, Enabled, Simulation, export_fmu, simulate
+from cosim.run.watched import WatchedSignalWarning
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -234,6 +236,35 @@ def test_a_controller_and_its_plant_in_a_loop(
     d = looped(fmu(name), plant, backwards, held)
     r = simulate(d, 1.0, log_every=T, engine=engine)
     np.testing.assert_allclose(r["after.y"][:, 0], expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_events_that_come_first_in_a_loop_are_told(engine: str, fmu: Make) -> None:
+    """A sampled integrator of 1 - y: its events come before what they read, which needs what they change."""
+    d = Diagram("fed back")
+    d.add("unit", fmu("total"))
+    d.connect(d.add("one", Constant(1.0))["y"], d.add("error", Sum("+-"))["in1"])
+    d.connect("error.y", "unit.u")
+    d.connect("unit.y", "error.in2")
+    with pytest.warns(
+        WatchedSignalWarning, match=r"'unit' is in a loop .* 10 instants.* t=0.1 s, read 'error\.y'"
+    ):
+        simulate(d, 1.0, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_events_that_read_nothing_of_a_loop_or_never_come_nothing_is_told(engine: str, fmu: Make) -> None:
+    """One behind the other; and a mass that has no events, with a sampled spring around it."""
+    loop = Diagram("loop")
+    loop.add("mass", FMU(build_fmu("mass", kinds=("me",)), kind="me"))
+    loop.connect("mass.x", loop.add("spring", DiscreteStateSpace(0.0, 0.0, 0.0, -1.0, sample="1/10"))["u"])
+    loop.connect("spring.y", "mass.f")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        simulate(
+            chain({"clock": Clock(), "first": fmu("pi"), "second": fmu("total")}, False), 0.5, engine=engine
+        )
+        simulate(loop, 0.5, engine=engine)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
