@@ -12,6 +12,7 @@ from blocks.contract.event_memories import Branch
 from blocks.contract.memories import Memory, Started
 from blocks.contract.rate import CALLED, Ticks
 from blocks.contract.trace import TraceCache, Traced
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
 from cosim.compile.gating import Obeyed, finite_or_zero, gated, gated_control
@@ -22,6 +23,10 @@ from cosim.compile.signal_nodes import SignalNode
 from cosim.subsystems.control import Latch, PartControl
 
 Parts = Mapping[str, PartCondition]  # by the path of the diagram that is a part
+
+
+class UnitInPartWarning(UserWarning):
+    """A unit that steps itself is called by a conditional part."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,7 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
     """
     made: dict[tuple[int, Obeyed, bool], Traced] = {}
     problems = []
+    units: dict[str, bool] = {}  # blocks that step themselves: do they go on where their parts do?
     for path in list(placed):
         inst = placed[path]
         chain = around(path, parts)
@@ -163,6 +169,8 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
         nearest = chain[-1]
         control = isinstance(inst.block, PartControl)  # it goes on counting where others start anew
         anew = [part for part in chain if part.condition.restarts and not control]
+        if inst.block.driven() is not inst.block:
+            units[path] = not anew
         rounds = calls is not None and calls.rounds
         obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew), rounds)
         key = (id(inst.traced), obeyed, control)
@@ -182,6 +190,23 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
         inst.values = replace(inst.values, initial={**known, **new})
     if problems:
         raise WiringError(problems)
+    _tell_of_units(units)
+
+
+def _tell_of_units(units: Mapping[str, bool]) -> None:
+    """Warn of units in conditional parts, by their paths: do they go on after a pause?"""
+    if not units:
+        return
+    over = any(units.values())
+    warn_user(
+        f"{', '.join(map(repr, units))}: in a conditional part co-simulation is initialised with the start "
+        "values of its inputs, which first outputs that follow inputs show"
+        + (", and its first step after a pause goes over the pause: states go on with time" if over else "")
+        + '. Use kind="me" where the FMU has it'
+        + (", reset=True of the part," if over else "")
+        + " or leave the FMU outside.",
+        UnitInPartWarning,
+    )
 
 
 def _initial(added: Memory, known: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -1,10 +1,14 @@
 """Python functions and co-simulated FMUs that keep something, in parts that start anew: so do they."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 from blocks import Clock, Constant, Integrator, PythonFunction, TimeTable
 from cosim import FMU, Diagram, Enabled, Resettable, Simulation, export_fmu, simulate
+from cosim.compile.conditions import UnitInPartWarning
+from tests.helpers.fmus import build_fmu, needs_compiler
 
 T, AGAIN = 0.1, 1.0  # s
 PARTS = {
@@ -54,6 +58,32 @@ def test_a_function_that_keeps_a_sum_begins_anew(part):
         run.restore(between)
         run.advance(1.5)
         assert run.value("part.y") == pytest.approx(known[-1:], abs=1e-12)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("part", "after"), [("going on", True), ("enabled", False)])
+def test_what_co_simulation_does_in_a_part_is_told(part, after):
+    """x' = 1 - x from 0.2: one step goes over the pause, unless the part starts anew."""
+    d = diagram(part, FMU(build_fmu("lag", start={"x": 0.2}), kind="cs", sample=T))
+    d.add("one", Constant(1.0)) >> d["part"]["u"]
+    with pytest.warns(
+        UnitInPartWarning, match="'part/.*': in a conditional part co-simulation is init"
+    ) as told:
+        r = simulate(d, 1.5, log_every=T)
+    assert ("states go on with time" in str(told[0].message)) == after
+    since = r.time if after else np.where(r.time < AGAIN - 1e-9, r.time, r.time - AGAIN)
+    known = 1.0 - 0.8 * np.exp(-since)
+    for there in (slice(0, 5), slice(10, None)):
+        assert r["part.y"][there, 0] == pytest.approx(known[there], abs=1e-9)
+
+
+@needs_compiler
+def test_in_model_exchange_there_is_nothing_to_tell():
+    d = diagram("going on", FMU(build_fmu("lag"), kind="me"))
+    d.add("one", Constant(1.0)) >> d["part"]["u"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        d.system()
 
 
 @pytest.mark.slow
