@@ -24,6 +24,7 @@ from cosim.fmi.description import (
 )
 from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.repairs import repaired, written
+from cosim.fmi.tolerated import tolerated
 
 OLD_TYPES = {"Real": "Float64", "Integer": "Int32"}
 VERSIONS = ("2.0", "3.0")
@@ -74,7 +75,7 @@ def read(xml: bytes, file: str) -> FMUDescription:
         xml = written(root)
     if problems := wrong_indices(root):
         raise _fault(file, "modelDescription.xml is not valid", _listed(problems))
-    raw = _validated(xml, file)
+    raw, root = _validated(xml, file, root)
     try:
         found = _described(raw, file, root)
     except FMUError:
@@ -120,29 +121,40 @@ def parsed(xml: bytes, file: str) -> Any:
     return root
 
 
-def _validated(xml: bytes, file: str) -> Any:
-    """FMPy's model description."""
+def _validated(xml: bytes, file: str, root: Any) -> tuple[Any, Any]:
+    """FMPy's model description, and the element of the whole, without what may be left out of it."""
     from fmpy.model_description import ValidationError, read_model_description
 
-    memory = io.BytesIO()
-    with zipfile.ZipFile(memory, "w") as archive:
-        archive.writestr("modelDescription.xml", xml)
-    try:
-        return read_model_description(memory, validate=True)
-    except ValidationError as error:
-        problems = [str(p) for p in error.problems]
-    except Exception as error:  # FMPy raises various exceptions
-        raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
-    fatal = [p for p in problems if p.startswith(("ERROR", "FATAL")) or any(g in p for g in GRAVE)]
-    fatal = [p for p in fatal if not any(m in p for m in MERE_INFORMATION)]
-    if fatal:
-        raise _fault(file, "modelDescription.xml is not valid", _listed(fatal))
-    try:
-        found = read_model_description(memory, validate=False)
-    except Exception as error:
-        raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
-    _warn(file, problems, 4)
-    return found
+    left_out: list[str] = []
+    while True:
+        memory = io.BytesIO()
+        with zipfile.ZipFile(memory, "w") as archive:
+            archive.writestr("modelDescription.xml", xml)
+        try:
+            found = read_model_description(memory, validate=True)
+            problems: list[str] = []
+            break
+        except ValidationError as error:
+            problems = [str(p) for p in error.problems]
+        except Exception as error:  # FMPy raises various exceptions
+            raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
+        fatal = [p for p in problems if p.startswith(("ERROR", "FATAL")) or any(g in p for g in GRAVE)]
+        fatal = [p for p in fatal if not any(m in p for m in MERE_INFORMATION)]
+        if fatal and tolerated(root, fatal):
+            left_out += fatal
+            xml = written(root)
+            root = parsed(xml, file)  # further problems are in its lines
+            continue
+        if fatal:
+            raise _fault(file, "modelDescription.xml is not valid", _listed(fatal))
+        try:
+            found = read_model_description(memory, validate=False)
+        except Exception as error:
+            raise _fault(file, f"modelDescription.xml cannot be read: {_said(error)}") from error
+        break
+    if left_out or problems:
+        _warn(file, [*left_out, *problems], 4)
+    return found, root
 
 
 def _listed(problems: Sequence[str]) -> str:

@@ -193,8 +193,18 @@ BAD = {
     "version 1.0": (put('fmiVersion="2.0"', 'fmiVersion="1.0"'), "FMI version 1.0"),
     "no guid": (put('guid="{lag-1.0}"', ""), r"'guid' is required.*|line \d+"),
     "no identifier": (put('modelIdentifier="lag"', "", 2), "modelIdentifier"),
-    "an unknown attribute": (put("<ModelVariables>", '<ModelVariables a="b">'), r"line \d+"),
-    "an unknown element": (put("<ModelVariables>", "<Unknown/><ModelVariables>"), r"line \d+"),
+    "an unknown type": (put('<Real start="0.0"/>', "<Complex/>"), r"line \d+.*'Complex'"),
+    "an unknown list of the structure": (put("<ModelStructure>", "<ModelStructure><States/>"), r"line \d+"),
+    "two default experiments": (
+        put("<DefaultExperiment", '<DefaultExperiment stopTime="2"/><DefaultExperiment'),
+        r"'DefaultExperiment': This element is not expected",
+    ),
+    "an empty list, and a name twice": (
+        lambda t: put('name="u"', 'name="x"')(
+            put("<DefaultExperiment", "<LogCategories/><DefaultExperiment")(t)
+        ),
+        r"\"x\" \(line \d+\) is not unique",
+    ),
     "a name twice": (put('name="u"', 'name="x"'), r"\"x\" \(line \d+\) is not unique"),
     "start that is no number": (put('start="1.0"', 'start="one"'), r"line \d+"),
     "no reference": (put('valueReference="13"', ""), r"line \d+"),
@@ -236,6 +246,46 @@ def test_what_does_not_matter_for_running_is_a_warning() -> None:
     path = build_fmu("lag", change=put('<Real start="0.0"/>', "<Real/>"))  # of the input
     with pytest.warns(UserWarning, match=r"not quite valid.*line \d+.*no start value"):
         FMU(path)
+
+
+TOLERATED = {
+    "an attribute of a maker": (
+        put("<ModelVariables>", '<ModelVariables a="b">'),
+        "attribute 'a' is not allowed",
+    ),
+    "an element of a maker": (put("<ModelVariables>", "<Dance><step/></Dance><ModelVariables>"), "'Dance'"),
+    "an empty list": (
+        put("<DefaultExperiment", "<LogCategories/><DefaultExperiment"),
+        "'LogCategories': Missing",
+    ),
+    "another order": (
+        lambda t: re.sub(
+            r"(<DefaultExperiment.*?/>)(.*)(<ModelVariables>)", r"\2\1\3", t, flags=re.DOTALL
+        ).replace(
+            "<ModelVariables>", "<LogCategories/><UnitDefinitions/><TypeDefinitions/>\n<ModelVariables>"
+        ),
+        "This element is not expected",
+    ),
+    "a capability": (
+        put("<CoSimulation ", '<CoSimulation canDance="true" '),
+        "'canDance' is not allowed",
+    ),  # allowed in 3.0
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "version"),
+    [(what, version) for what in TOLERATED for version in ("2.0", "3.0")][:-1],
+)
+def test_what_the_schema_does_not_know_is_left_out(what: str, version: str) -> None:
+    """Extensions of a maker, empty lists and another order are warnings: the FMU says the same without."""
+    change, said = TOLERATED[what]
+    path = build_fmu("lag", version=version, change=change)
+    with pytest.warns(UserWarning, match=rf"(?s)not quite valid: ERROR \(line \d+.*{said}"):
+        found = FMU(path, kind="cs").description
+    plain = FMU(build_fmu("lag", version=version), kind="cs").description
+    assert [v.name for v in found.variables.values()] == [v.name for v in plain.variables.values()]
+    assert (found.experiment, found.outputs, found.cs) == (plain.experiment, plain.outputs, plain.cs)
 
 
 @pytest.mark.parametrize(
