@@ -1,5 +1,8 @@
 """Derivatives of the functions of an FMU for model exchange: from the FMU, else by central differences.
 
+Those that it gives of a function are compared with differences once; where these contradict them, differences
+are taken from then on, with a warning.
+
 By parameters they are taken where no run has begun: in a run parameters change at events only, so they are
 zero there, and so are those by discrete inputs.
 """
@@ -19,7 +22,9 @@ from cosim.fmi.interface.caller import FATAL
 
 DIFFERENCE = 6e-6  # relative step of central differences, the cubic root of the rounding
 
-AGREES = 1e-5  # between the FMU's derivatives and differences, relative
+AGREES = 1e-5  # between the FMU's derivatives by parameters and differences, relative
+CONTRADICTS = 0.1  # relative; derivatives by states and inputs that differ more are wrong
+ROUNDED = 1e-10  # of a value; a difference of two may be rounding below that
 
 Value = Callable[[float, np.ndarray], np.ndarray]
 
@@ -33,6 +38,7 @@ class FMUSlopes:
         self._knows: dict[
             tuple[str, str], bool
         ] = {}  # does it tell derivatives by a parameter, and right ones?
+        self._compared: set[tuple[str, ...]] = set()  # functions, by the names of their values
 
     def jacobian(
         self,
@@ -56,10 +62,13 @@ class FMUSlopes:
         found = np.zeros((len(base), len(a)))
         floats = all(v.type == "Float64" for v in (*rows, *(v for v, _ in knowns)))
         exact = self._says and bool(rows) and floats
-        for v, place in knowns:
-            for k in range(v.size):
-                column = self._asked_once(rows, v, k) if exact and self._says else None
-                found[:, place + k] = _difference(value, t, a, place + k) if column is None else column
+        places = [(v, k, place + k) for v, place in knowns for k in range(v.size)]
+        for v, k, place in places:
+            column = self._asked_once(rows, v, k) if exact and self._says else None
+            found[:, place] = _difference(value, t, a, place) if column is None else column
+        if exact and self._says and not self._agree(t, a, rows, places, found, value):
+            for _, _, place in places:
+                found[:, place] = _difference(value, t, a, place)
         for v in parameters:
             if v.type in FLOATS:
                 for k in range(v.size):
@@ -79,6 +88,37 @@ class FMUSlopes:
             what = "says that it gives directional derivatives, but refuses to: differences are taken"
             warnings.warn(f"FMU '{file}' {what}.", stacklevel=2)
             return None
+
+    def _agree(
+        self,
+        t: float,
+        a: np.ndarray,
+        rows: Sequence[Variable],
+        places: Sequence[tuple[Variable, int, int]],
+        found: np.ndarray,
+        value: Value,
+    ) -> bool:
+        """Whether differences do not contradict derivatives that were `found`, looked at once a function."""
+        key = tuple(v.name for v in rows)
+        if key in self._compared:
+            return True
+        self._compared.add(key)
+        for v, k, place in places:
+            with contextlib.suppress(FMUCallError):  # it gives no value so near: nothing is compared
+                row, said, differs = _contradiction(value, t, a, place, found[:, place])
+                if row < 0:
+                    continue
+                self._says = False
+                names, d = [_of(r, i) for r in rows for i in range(r.size)], self._component.description
+                function = "GetDirectionalDerivative"
+                warnings.warn(
+                    f"FMU '{d.file}': fmi{d.major}{function} gives {said:.6g} for the derivative of "
+                    f"'{names[row]}' by '{_of(v, k)}' at t={t:.9g} s, its values {differs:.6g}: "
+                    "differences are taken.",
+                    stacklevel=2,
+                )
+                return False
+        return True
 
     def _asked(self, rows: Sequence[Variable], v: Variable, k: int) -> np.ndarray:
         seed = np.zeros(v.size)
@@ -112,6 +152,37 @@ def _difference(value: Value, t: float, a: np.ndarray, k: int) -> np.ndarray:
         moved[k] += sign * h
         ends.append(value(t, moved).copy())
     return np.asarray((ends[0] - ends[1]) / (2 * h))
+
+
+def _contradiction(
+    value: Value, t: float, a: np.ndarray, place: int, said: np.ndarray
+) -> tuple[int, float, float]:
+    """The first row whose derivative (n,) by an entry of a function's argument is not what was `said`.
+
+    What lies between the differences to both sides is right: there may be a corner. Returns the row, -1 if
+    there is none, what was said of it, and the central difference.
+    """
+    h = DIFFERENCE * max(1.0, abs(float(a[place])))
+    ends = []
+    for step in (-h, 0.0, h):
+        moved = a.copy()
+        moved[place] += step
+        ends.append(value(t, moved).copy())
+    sides = np.array([ends[1] - ends[0], ends[2] - ends[1], 0.5 * (ends[2] - ends[0])]) / h
+    near = CONTRADICTS * np.fmax(np.abs(said), np.abs(sides).max(axis=0))
+    near = near + ROUNDED / h * np.abs(ends).max(axis=0) + 1e-6 * np.abs(sides).max(initial=0.0)
+    wrong = (said < sides.min(axis=0) - near) | (said > sides.max(axis=0) + near) | ~np.isfinite(said)
+    if not wrong.any():
+        return -1, 0.0, 0.0
+    row = int(wrong.argmax())
+    return row, float(said[row]), float(sides[2, row])
+
+
+def _of(v: Variable, k: int) -> str:
+    """What messages call the k-th scalar of a variable."""
+    return (
+        f"{v.name}[{', '.join(str(int(i) + 1) for i in np.unravel_index(k, v.shape))}]" if v.shape else v.name
+    )
 
 
 STEP_IN_TIME = 1e-6  # of max(1, |t|)

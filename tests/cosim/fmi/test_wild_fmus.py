@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import PlantloopError
-from cosim import FMU, Diagram, simulate
+from cosim import FMU, Diagram, linearize, simulate
 from cosim.fmi.fmi_errors import FMUError
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -107,3 +107,19 @@ def test_the_working_folder_stays(
         m.step(0.5)
         assert m.get("y") == pytest.approx(np.exp(-0.5), rel=1e-6)
         assert Path(os.getcwd()) == tmp_path
+
+
+@VERSIONS
+def test_derivatives_that_its_values_contradict_are_not_taken(version: str) -> None:
+    """It says that x' and y do not depend on x: `linearize` gave zeros for -1 and 1."""
+    path = build_fmu("wild", version=version, directional=True)
+    d = Diagram("d")
+    d.add("m", FMU(path, kind="me"))
+    d.outport("y", "m.y")
+    said = (
+        r"wild\.fmu': fmi.GetDirectionalDerivative gives 0 for the derivative of '\w+' by 'x' at t=0 s, its "
+    )
+    with pytest.warns(UserWarning, match=said):
+        model = linearize(d)
+    np.testing.assert_allclose(model.A, [[-1.0]], atol=1e-8)
+    np.testing.assert_allclose(model.C, [[1.0]], atol=1e-8)
