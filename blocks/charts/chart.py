@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from keyword import iskeyword
@@ -296,7 +297,7 @@ def _numbers(what: str, given: Any) -> tuple[tuple[str, float], ...]:
             f"StateChart: {what} is {shown(given)}, expected numbers by name.", value=given, hint=NAMES
         )
     for name, value in given.items():
-        if not is_number(value) or not np.isfinite(value):
+        if not is_number(value) or not math.isfinite(value):
             got = f"'{name}' of {what} is {shown(value)}"
             raise BlockError(f"StateChart: {got}, expected a finite number.", value=value)
     return tuple((name, float(value)) for name, value in given.items())

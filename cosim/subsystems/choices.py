@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -224,6 +225,6 @@ def merged(choice: Block, control: tuple[str, ...], branches: Mapping[str, Any],
 def _numbers(wanted: Any) -> tuple[int, ...]:
     """Whole numbers of a case."""
     several = wanted if isinstance(wanted, (list, tuple)) else (wanted,)
-    if not several or not all(is_number(v) and np.isfinite(v) and int(v) == v for v in several):
+    if not several or not all(is_number(v) and math.isfinite(v) and int(v) == v for v in several):
         raise BlockError(f"case {shown(wanted)} is no whole number, nor a tuple of them.", value=wanted)
     return tuple(int(v) for v in several)

@@ -317,7 +317,7 @@ def checked_initial(initial: Any) -> None:
             raise BlockError(f"initial is {shown(initial)}, expected finite numbers.", value=initial)
         try:
             found = np.asarray(value, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found = np.asarray(np.nan)
         if found.ndim > 1 or not found.size or not np.isfinite(found).all():
             raise BlockError(f"initial is {shown(initial)}, expected finite numbers.", value=initial)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import Gain, Integrator
+from blocks import BlockError, Gain, Integrator, State, StateChart
 from cosim import (
     Enabled,
     For,
@@ -116,3 +116,21 @@ CASES = [
 def test_values_without_sense_are_refused(case):
     wrong = [text for name in parameters(case) for text in of_parameter(case, name)]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("huge", [10**30, 10**400])
+def test_whole_numbers_that_numpy_cannot_hold_are_numbers_or_refused(huge):
+    """They ended in TypeError of NumPy, and as initial values in OverflowError."""
+    off = [State("off")]
+    made = [
+        lambda: SwitchCase({huge: Gain(1.0)}, default=Gain(1.0)),
+        lambda: StateChart(states=off, data={"n": huge}),
+        lambda: Enabled(Gain(1.0), initial=huge),
+        lambda: Triggered(Gain(1.0), initial={"y": huge}),
+    ]
+    for make in made:
+        if huge < 10**300:
+            make()
+        else:
+            with pytest.raises(BlockError):
+                make()
