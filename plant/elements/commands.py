@@ -171,7 +171,7 @@ class Param_Linear(Element):
     id: NoId = 0
     eigen_analysis: String | None = None
     balancing: String | None = None
-    disable_damping: Boolean = False
+    disable_damping: Boolean | None = None
     gyroscopic: Annotated[str, keyword("NONE", "PARTIAL", "FULL")] | None = None
     write_matlabfiles: String | None = None
     write_simulinkmdl: String | None = None
@@ -374,4 +374,9 @@ class Modification(Element):
 
     def apply(self, model: Model) -> Element:
         """The element of ``model`` as it is after this command; ``model`` itself does not change."""
-        return dataclasses.replace(model.elements[self.element][self.id], **dict(self.changes))
+        before, changes = model.elements[self.element][self.id], dict(self.changes)
+        if (written := changes.get("attributes")) is not None:  # those without a field: the others stay
+            other = {name.lower() for name, _ in written}
+            kept = [pair for pair in getattr(before, "attributes", ()) if pair[0].lower() not in other]
+            changes["attributes"] = (*kept, *written)
+        return dataclasses.replace(before, **changes)

@@ -211,7 +211,7 @@ class _Reader:
 
     def _modification(self, node: XmlNode, cls: type[Element]) -> Modification | None:
         """The change a command makes to a model element; None when it has problems."""
-        values, failed = self._values(node, cls)
+        values, failed = self._values(node, cls, change=True)
         if failed:
             return None
         id, label = values.pop("id", 0), values.get("label")
@@ -219,8 +219,13 @@ class _Reader:
             id=id, label=label, element=cls.tag, changes=(*values.items(),), source=node.source
         )
 
-    def _values(self, node: XmlNode, cls: type[Element]) -> tuple[dict[str, Any], set[str]]:
-        """Attributes of a node by name, typed, and the names of those with problems (in the draft)."""
+    def _values(
+        self, node: XmlNode, cls: type[Element], change: bool = False
+    ) -> tuple[dict[str, Any], set[str]]:
+        """Attributes of a node by name, typed, and the names of those with problems (in the draft).
+
+        change : of an element that has attributes already: NULL takes its expression away
+        """
         attributes = attributes_of(cls)
         values: dict[str, Any] = {}
         failed: set[str] = set()
@@ -245,7 +250,7 @@ class _Reader:
                 failed.add(name)
                 twice = f"{shown(values[name])} and {shown(value)}"
                 self._fault(node, cls, f"{name} is written twice, as {twice}; keep one")
-            elif value is not None:
+            elif value is not None or change:
                 values[name] = value
         if extra:
             values["attributes"] = tuple(extra)
