@@ -131,6 +131,7 @@ def test_room_is_no_larger_than_it_has_to_be(unit, runtime):
     n = runtime.c.n_changing(unit)
     assert n == NX + NH + NW + NP + NH + EVENTS + 1 + RATES + LISTS + 9
     assert runtime.c.room_behind(runtime.c.changing(unit)) == 8 * n
+    assert runtime.c.room_behind(runtime.c.name_of(unit)) == len("one") + 1
     frame = runtime.ffi.sizeof("pl_frame") // 8
     explicit = 23 + SHOWN + 2 * NX + INPUTS + NP + EVENTS + 19 + 7
     stiff = C + V + IV + 2 * NX + 1 + ENTRIES + NX + 5 * NX + FACTORS + NX**2 + BODIES * frame + 13
@@ -247,6 +248,8 @@ def test_what_is_not_allowed_now_is_told_with_where_it_is(unit, runtime):
     start = "3 logStatusError model: fmiX was called while the unit is in: "
     assert runtime.c.allowed(unit, 32, 8) == 0
     assert told() == f"{start}step mode; it is allowed in: event mode."
+    assert runtime.c.allowed(unit, 64, 1 + 512) == 0  # the first and the last of all
+    assert told() == f"{start}terminated; it is allowed in: instantiated, intermediate update mode."
     assert runtime.c.allowed(unit, 1, 4 + 8 + 16 + 512) == 0
     assert told() == (
         f"{start}instantiated; it is allowed in: initialization mode, event mode, continuous-time mode, "
