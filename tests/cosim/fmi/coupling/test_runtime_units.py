@@ -243,11 +243,12 @@ def test_rows_logged_since_are_dropped_but_for_those_the_host_took(runtime):
 
 
 def test_a_curve_of_outputs_is_written_where_it_is_read(runtime):
-    unit = Unit(runtime, y=runtime.array([0, 4], "int32_t"), slope=runtime.array([1, 5], "int32_t"),
-                curvature=runtime.array([2, 6], "int32_t"), since=3)  # fmt: skip
+    places = {"y": [0, 4], "slope": [1, 5], "curvature": [2, 6]}
+    around = {name: runtime.array([7, *at, 7], "int32_t") + 1 for name, at in places.items()}
+    unit = Unit(runtime, since=3, **around)
     unit.u.out.n = 2
     m = coupling(runtime, unit.u)
-    runtime.c.pl_write_curve(m, unit.u, 0.25, runtime.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+    runtime.c.pl_write_curve(m, unit.u, 0.25, runtime.array([9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 9.0]) + 1)
     assert list(m.run.context.h[0:8]) == [1.0, 3.0, 5.0, 0.25, 2.0, 4.0, 6.0, 0.0]
 
 
@@ -345,7 +346,8 @@ def test_the_inputs_a_unit_holds_are_those_before_or_the_newest(runtime, newest,
     around = [runtime.array([7.0, 0.0, 7.0]) for _ in range(2)]
     unit.u.value, unit.u.assumed = around[0] + 1, around[1] + 1
     unit.u.u.values[0] = 5.0
-    m = coupling(runtime, unit.u, newest=newest, ours_done=ours_done, n_inputs=1, inputs=runtime.array([0.0]))
+    inputs = runtime.array([0.0, math.nan])  # what lies behind is no input
+    m = coupling(runtime, unit.u, newest=newest, ours_done=ours_done, n_inputs=1, inputs=inputs)
     m.run.model.unit_inputs = runtime.function(
         "void(const pl_args *, double *)", lambda a, out: out.__setitem__(0, 6.0)
     )
@@ -358,11 +360,12 @@ def test_inputs_that_are_numbers_of_h_or_p_are_read_there(runtime):
     m = coupling(runtime, Unit(runtime).u, n_inputs=4, inputs=runtime.array([9.0] * 5))
     m.run.model.nh, m.run.context.p = 8, runtime.array([5.0, 6.0])
     m.wires, m.wired = (
-        runtime.array([2, 2, 9, -1], "int32_t"),
-        runtime.array([runtime.ffi.NULL] * 4, "double *"),
+        runtime.array([2, 2, 9, -1, 2], "int32_t"),
+        runtime.array([runtime.ffi.NULL] * 5, "double *"),
     )
     m.wire_adds = runtime.array([-0.0, 0.0, -0.0, -0.0])
     runtime.c.pl_find_wires(m)
+    assert m.wired[4] == runtime.ffi.NULL
     m.run.context.h[2] = -0.0
     assert runtime.c.read_inputs(m, 1.0) == runtime.c.PL_DONE
     assert [str(x) for x in m.inputs[0:5]] == ["-0.0", "0.0", "6.0", "-0.0", "9.0"]
