@@ -118,8 +118,16 @@ def numbered(name, value, level="-O0", file="part.c"):
     return CFile(file, f"int {name}(void) {{ return {value}; }}\n", level)
 
 
+@pytest.fixture
+def nothing_compiled(tmp_path_factory, monkeypatch):
+    """A cache of the test's own, in which nothing is."""
+    folder = tmp_path_factory.mktemp("cache")
+    folder.chmod(0o700)
+    monkeypatch.setenv("PLANTLOOP_CACHE", str(folder))
+
+
 @needs_compiler
-def test_groups_are_compiled_once_and_linked_whole(tmp_path, monkeypatch):
+def test_groups_are_compiled_once_and_linked_whole(nothing_compiled, tmp_path, monkeypatch):
     """Files of the same name in two groups do not overwrite each other; what changes is compiled anew."""
     compiled = []
     made = Compiler.compile
@@ -143,7 +151,7 @@ def test_groups_are_compiled_once_and_linked_whole(tmp_path, monkeypatch):
 
 
 @needs_compiler
-def test_headers_lie_beside_the_files(tmp_path):
+def test_headers_lie_beside_the_files(nothing_compiled, tmp_path):
     """Those of the runtime and of units, whose macro says that this is inside."""
     text = '#include "unit.h"\n#ifdef PL_INSIDE\nint inside(void) { return UNIT_ZERO; }\n#endif\n'
     assert library(tmp_path, [[CFile("inside.c", text, "-O0")]])("inside") == 9
