@@ -26,8 +26,10 @@ from blocks import (
     TransferFunction,
     UnitDelay,
 )
+from blocks.contract.trace import TraceCache
 from blocks.errors import PlantloopError, WiringError
-from cosim import Diagram, Simulation, Study, linearize, simulate, simulate_many
+from cosim import Diagram, Enabled, For, Simulation, Study, linearize, simulate, simulate_many
+from cosim.compile.masks import _moved, _same_structure, of_parameters
 
 ENGINES = ("reference", "native")
 
@@ -184,6 +186,48 @@ def test_a_number_at_its_limit_is_linked_from_the_side_that_is_allowed(side):
     sim.set_parameter(side, 0.5 if side == "low" else 2.0)  # which a structural parameter would refuse
     sim.advance(0.2)
     assert sim.result()["it.y"][-1] == pytest.approx(0.5 if side == "low" else 2.0)
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_whether_a_diagram_has_parameters_is_known_from_all_that_is_inside(made):
+    part = Diagram("part")
+    part.connect(part.inport("u"), part.add("g", Gain(part.parameter("k", 2.0) if made else 2.0))["u"])
+    part.outport("y", part["g"]["y"])
+    assert of_parameters(part.netlist()) == made
+    for inside in (part, Enabled(part), For(part, count=2, sample=0.1)):
+        d = Diagram("d")
+        d.add("in", inside)
+        assert of_parameters(d.netlist()) == made
+    assert not of_parameters(Diagram("none").netlist())
+
+
+def test_a_number_is_looked_at_beside_another_near_by():
+    assert _moved(2.0, 1.0) == pytest.approx(2.0 * (1 + 1.2345678e-3), rel=1e-15)
+    assert _moved(2.0, -2.0) == pytest.approx(2.0 * (1 - 2.4691356e-3), rel=1e-15)
+    assert _moved(0.0, 1.0) == pytest.approx(1.2345678e-6, rel=1e-12)
+    assert _moved("a word", 1.0) == "a word"
+
+
+def test_blocks_differ_in_numbers_only_where_structure_shapes_and_inputs_are_the_same():
+    one, cache = Saturation(-1.0, 1.0), TraceCache()
+    traced = cache.get(one, {"u": 1})
+    assert _same_structure(one, Saturation(-2.0, 3.0), traced, {"u": 1})
+    assert not _same_structure(one, Saturation(-2.0, 3.0), traced, {"u": 2})
+    assert not _same_structure(one, Saturation([-2.0, -2.0], 3.0), traced, {"u": 1})
+    one, other = UnitDelay(0.1, initial=1.0), UnitDelay(0.2, initial=1.0)
+    traced = cache.get(one, {"u": 1})
+    assert _same_structure(one, UnitDelay(0.1, initial=5.0), traced, {"u": 1})
+    assert not _same_structure(one, other, traced, {"u": 1})
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_block_called_like_its_parameter_keeps_it(engine):
+    d = Diagram("d")
+    d.connect(d.add("c", Constant(1.0))["y"], d.add("k", Gain(2.0))["u"])
+    name = next(iter(d.system().p_names)) if hasattr(d.system(), "p_names") else "k.k"
+    assert (
+        name and simulate(d, 0.0, log_at=[0.0], parameters={"k.k": 3.0}, engine=engine)["k.y"].item() == 3.0
+    )
 
 
 def test_a_parameter_that_no_block_uses_is_refused_in_a_run():

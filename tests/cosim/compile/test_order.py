@@ -212,6 +212,12 @@ def test_two_of_three_rates_that_coincide_keep_their_order():
     assert order.index("h0") < order.index("h1") < order.index("h2")
 
 
+def test_memories_of_a_harmless_cycle_have_segments_of_their_own():
+    rates = [(Fraction(1, 5), 0), (Fraction(1, 5), Fraction(1, 10)), (Fraction(1, 5), 0)]
+    found = [(g.path, len(g.names)) for g in ring(*rates).system().schedule]
+    assert sorted(found) == [("h0", 1), ("h1", 1), ("h2", 1)]
+
+
 def test_a_harmless_cycle_stays_behind_what_feeds_it_from_outside():
     rates = [(Fraction(1, 5), 0), (Fraction(1, 10), 0), (Fraction(1, 5), Fraction(1, 10))]
     order = refreshed(ring(*rates, before=3))

@@ -147,6 +147,11 @@ def test_a_loop_is_run_again_fifty_times():
     assert "have no fixed point" in text
 
 
+def test_a_loop_may_grow_to_forty_beside_what_is_wide():
+    d = build("w.y>g.u g.y>w.u", w=Longer(40), g=UnitDelay(0.1), c=Constant(np.ones(100)))
+    assert sizes(d) == {"w.y": 40, "g.y": 40, "c.y": 100}
+
+
 # --- mistakes
 def test_sizes_that_grow_round_and_round_are_an_error_with_the_loop_and_its_sizes():
     d = build("m.out>g.u g.y>m.in1 c.y>m.in2", m=Mux(2), g=UnitDelay(0.1), c=Constant(1.0))
