@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+import pytest
 
+from cosim import simulate
 from tests.helpers.made import alone
 
 
@@ -34,6 +36,21 @@ def test_slopes_in_crossings_and_resets_are_what_they_stand_for():
     h = np.zeros(system.h.numel())
     found = [np.asarray(value).ravel().tolist() for value in every(ca.DM([x, v]), h)]
     assert found == [[x - 3.0], [v - 0.5], [x - 4.0], [2.0], [7.0], [-2.0 * x, 5.0]]
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_slope_in_what_is_solved_counts_time_as_well_as_states(engine):
+    """z + z^3 / 3 = d/dt (x + t^2) with x' = 3: 3 + 2 t."""
+
+    def equations(b):
+        x, z = b.continuous("x", 1.0), b.algebraic("z", 1.0)
+        b.derivative(x, 3.0 + 0.0 * x)
+        b.residual(z + z**3 / 3.0 - b.slope(x + b.time**2))
+        b.output("z", z)
+
+    r = simulate(alone(equations), 1.0, log_at=[0.0, 0.5, 1.0], engine=engine)
+    z = r["it.z"][:, 0]
+    assert z + z**3 / 3 == pytest.approx([3.0, 4.0, 5.0], rel=1e-9)
 
 
 def test_events_without_slopes_stay_as_they_are():
