@@ -147,6 +147,20 @@ def test_units_pass_through_blocks():
     assert tree["both.out"].units == ("rad", "rad/s")
 
 
+@pytest.mark.parametrize(
+    ("law", "unit"),
+    [
+        (np.sqrt, "m"), (np.square, "m^4"), (lambda u: 1.0 / u, "1/m^2"), (lambda u: u**1.5, "m^3"),
+        (lambda u: u * u / np.sqrt(u), "m^3"), (lambda u: np.where(u > 1.0, u, -u), "m^2"),
+    ],
+)  # fmt: skip
+def test_units_follow_powers(law, unit):
+    """Of an area."""
+    d = Diagram("d")
+    d.add("s", Constant(4.0), units={"y": "m^2"}) >> d.add("f", Function(law))
+    assert simulate(d, 0.0, log_at=[0.0]).tree["f.y"].units == (unit,)
+
+
 def test_a_state_feedback_of_mixed_states_stays_free():
     """Gains without units: what they give has none."""
     d = Diagram()
