@@ -274,7 +274,7 @@ def takes_settings(function: F, elsewhere: Mapping[str, str] = MappingProxyType(
         )
         for n, f in SETTINGS.items()
     ]
-    known = [p.name for p in shown if p.name != "self" and p.kind is not p.POSITIONAL_ONLY]
+    known = {p.name: p for p in shown if p.name != "self" and p.kind is not p.POSITIONAL_ONLY}
     taking.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
     taking.__doc__ = with_texts(function.__doc__)
     return cast(F, taking)

@@ -386,7 +386,7 @@ class Simulation:
         found |= {
             f"port {name}": SettingValue(text, "diagram") for name, text in self.system.port_rates.items()
         }
-        found |= {f"version of {name}": SettingValue(v, "installed") for name, v in _versions().items()}
+        found |= _versions()
         found["system hash"] = SettingValue(self.system.hash, "equations and schedule")
         return found
 
@@ -406,10 +406,11 @@ class Simulation:
 
 
 @once
-def _versions() -> dict[str, str]:
+def _versions() -> dict[str, SettingValue]:
     """What a run depends on that is installed, and its versions."""
-    casadi, python = ca.CasadiMeta.version(), platform.python_version()
-    return {"plantloop": __version__, "casadi": casadi, "numpy": np.__version__, "python": python}
+    versions = {"plantloop": __version__, "casadi": ca.CasadiMeta.version(), "numpy": np.__version__}
+    versions["python"] = platform.python_version()
+    return {f"version of {name}": SettingValue(v, "installed") for name, v in versions.items()}
 
 
 Simulation.__doc__ = with_texts(Simulation.__doc__)

@@ -375,6 +375,8 @@ class System:
 
     def snapped(self, t: float) -> float:
         """`t` [s], or the tick or listed instant it misses by rounding: 0.9 of 3*0.3, 0.35 of 35*0.01."""
+        if not self.rates and not len(self._moments):
+            return t
         behind = int(np.searchsorted(self._moments, t, side="right"))
         known = self._moments[max(behind - 1, 0) : behind + 1].tolist()
         for ticks in self.rates:
@@ -450,6 +452,9 @@ class System:
     @property
     def stops(self) -> tuple[str, ...]:
         """What a run may say that ended: of every event, "" where it ends none, and behind them of units."""
+        return self.derived.get("stops", self._find_stops)
+
+    def _find_stops(self) -> tuple[str, ...]:
         return (*(e.stop for e in self.events), *(text for u in self.units for text in u.block.endings))
 
     def info(self) -> dict[str, Any]:

@@ -52,6 +52,11 @@ class PythonCall(ca.Callback):
         self._derivatives: list[Any] = []
         differenced: dict[str, Any] = {"enable_fd": True, "fd_method": "central"}
         self.construct(f"opaque_{name}", {} if jacobian else differenced)
+        self._hash = ca.Callback.__hash__(self)
+
+    def __hash__(self) -> int:
+        """That of CasADi's functions, which asks the same thing anew each time."""
+        return self._hash
 
     def get_n_in(self) -> int:
         """CasADi asks: t and u."""

@@ -118,11 +118,12 @@ def checked_settings(values: Any) -> dict[str, SettingValue]:
     ------
     PlantloopError    no mapping to pairs of a value and its origin
     """
-    pairs = {
-        name: _parts(pair, 2, f"setting '{name}'", "a value and its origin")
-        for name, pair in mapped(values, "settings").items()
-    }
-    return {name: SettingValue(plain(value), str(origin)) for name, (value, origin) in pairs.items()}
+    found = {}
+    for name, pair in mapped(values, "settings").items():
+        own = type(pair) is SettingValue
+        value, origin = pair if own else _parts(pair, 2, f"setting '{name}'", "a value and its origin")
+        found[name] = SettingValue(plain(value), str(origin))
+    return found
 
 
 def _parts(values: Any, count: int, what: str, expected: str) -> tuple[Any, ...]:

@@ -14,6 +14,8 @@ from cosim.run.history import History
 from cosim.run.opaque_blocks import Instances
 from cosim.system import System
 
+ARRAYS = ("x", "h", "w", "p", "next", "signs", "solution")
+
 
 @dataclass
 class Context:
@@ -51,17 +53,22 @@ class Context:
     @staticmethod
     def initial(system: System) -> Context:
         """Context at t = 0, before the first tick."""
+        first: Context = system.derived.get("first context", lambda: Context._first(system))
+        return first.copy()
+
+    @staticmethod
+    def _first(system: System) -> Context:
         return Context(
             0.0,
-            system.x0.copy(),
-            system.h0.copy(),
-            system.w0.copy(),
-            system.p0.copy(),
-            system.h0.copy(),
+            system.x0,
+            system.h0,
+            system.w0,
+            system.p0,
+            system.h0,
             [0] * len(system.rates),
             dict.fromkeys(system.held_of(CountedInstants), 0),
             np.zeros(len(system.events)),
-            system.w0[: system.residual.numel()].copy(),
+            system.w0[: system.residual.numel()],
             {d.name: History(d.initial) for d in system.delays},
         )
 
@@ -73,7 +80,15 @@ class Context:
 
     def copy(self) -> Context:
         """An independent copy; opaque blocks as their states."""
-        return Context(**{name: _copied(value) for name, value in self.__getstate__().items()})
+        made = object.__new__(Context)
+        parts = made.__dict__
+        parts.update(self.__getstate__())
+        for name in ARRAYS:
+            parts[name] = parts[name].copy()
+        made.ticks, made.stops = list(made.ticks), list(made.stops)
+        made.instants, made.opaque = dict(made.instants), dict(made.opaque)
+        made.histories = copy.deepcopy(made.histories) if made.histories else {}
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles hold."""
@@ -82,7 +97,7 @@ class Context:
 
     def assign(self, other: Context) -> None:
         """Take over another context's values, keeping this one's arrays (engines hold on to them)."""
-        for name in ("x", "h", "w", "p", "next", "signs", "solution"):
+        for name in ARRAYS:
             getattr(self, name)[:] = getattr(other, name)
         for name in ("t", "started", "step", "error", "stopped"):
             setattr(self, name, getattr(other, name))
@@ -98,17 +113,6 @@ class Context:
         """Equal, bit for bit."""
         mine, theirs = self.__getstate__(), other.__getstate__()
         return all(_equal(mine[k], theirs[k]) for k in mine)
-
-
-def _copied(value: Any) -> Any:
-    """A part of a context for another one; numbers and texts are shared."""
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, list):
-        return list(value)
-    if type(value) is dict:
-        return {name: _copied(part) for name, part in value.items()}
-    return copy.deepcopy(value) if isinstance(value, History) else value
 
 
 def _equal(a: Any, b: Any) -> bool:

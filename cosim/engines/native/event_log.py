@@ -54,31 +54,31 @@ class EventLog:
 
     def events(self) -> EventList:
         """All events so far."""
-        values, found, at = self._values[: self._log.used].tolist(), [], 0
+        values, found, at = tuple(self._values[: self._log.used].tolist()), [], 0
         while at < len(values):
-            layout, first = self._layouts[int(values[at + 1])], at + 2
-            second = first + layout.size
-            old = {name: tuple(values[first + a : first + z]) for name, a, z in layout.parts}
-            new = {name: tuple(values[second + a : second + z]) for name, a, z in layout.parts}
-            event = layout.event
-            found.append(Event(values[at], event.name, event.before(old), new))
-            at = second + layout.size
+            layout = self._layouts[int(values[at + 1])]
+            event, middle = layout.event, at + 2 + layout.size
+            before, after = values[at + 2 : middle], values[middle : middle + layout.size]
+            old = event.before({name: before[place] for name, place in layout.parts})
+            new = {name: after[place] for name, place in layout.parts}
+            found.append(Event(values[at], event.name, old, new))
+            at = middle + layout.size
         return EventList(found)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """An event, how many values its resets have, and where those of each target begin and end among them."""
+    """An event, how many values its resets have, and where those of each target are among them."""
 
     event: SystemEvent
     size: int
-    parts: tuple[tuple[str, int, int], ...]
+    parts: tuple[tuple[str, slice], ...]
 
 
 def _layouts(system: System) -> list[_Layout]:
     found = []
     for event in system.events:
         ends = np.cumsum([0, *(len(places) for _, places, _ in event.resets)]).tolist()
-        parts = tuple(zip(event.targets, ends[:-1], ends[1:], strict=True))
+        parts = tuple(zip(event.targets, map(slice, ends[:-1], ends[1:]), strict=True))
         found.append(_Layout(event, ends[-1], parts))
     return found

@@ -22,16 +22,15 @@ from cosim.engines.methods.steppers import AdaptiveStepper, Stepper
 from cosim.engines.methods.tableau import TABLEAUS, Tableau, tableau
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import compiled
-from cosim.engines.native.event_log import EventLog
 from cosim.engines.native.host_calls import HostAnswers
 from cosim.engines.native.methods import run_settings
-from cosim.engines.native.rows import SAMPLES, Rows
+from cosim.engines.native.rows import Rows
+from cosim.engines.native.run_log import RunLog
 from cosim.engines.native.stiff_room import StiffRoom
 from cosim.engines.pace import endless
 from cosim.engines.reference.interpreter import Interpreter, interpreter
 from cosim.engines.starts import Starts
-from cosim.result.record import TickSeries
-from cosim.run.context import Context
+from cosim.run.context import ARRAYS, Context
 from cosim.segments import Segment
 from cosim.settings import RunSettings
 from cosim.system import System
@@ -59,17 +58,16 @@ class NativeEngine(Engine):
         self._state = b.new("pl_context")
         self._state.histories = self._histories = b.new("pl_history", len(system.delays))
         self._stops = np.zeros(max(STOPS, len(system.delays)))
-        for name in ("x", "h", "w", "p", "next", "signs", "solution"):
+        for name in ARRAYS:
             setattr(self._state, name, b.pointer(getattr(context, name)))
         self._state.ticks, self._state.instants = b.pointer(self._ticks), b.pointer(self._instants)
-        self._log = b.new("pl_log")
-        self._log.ticks = self._buffers = b.new("pl_buffer", len(system.rates))
+        self._log = RunLog(system, code)
         self._run = run = b.new("pl_run")
         self._host: HostAnswers | None = None
         run.model, run.system = code.model, code.tables
         run.settings = self._settings
         run.context = self._state
-        run.log = self._log
+        run.log = self._log.table
         run.numbers = (self._stiff or code).numbers.start
         if self._stiff:
             run.stiff = self._stiff.table
@@ -83,14 +81,12 @@ class NativeEngine(Engine):
         self._out = b.numbers(run.out, code.largest_segment)
         self._budget = FIRST_BUDGET
         self._interpreter: Interpreter | None = None
-        self._events = EventLog(system, b.ffi().addressof(self._log, "events"))
         self._starts: Starts | None = None
-        self.start_log([], np.zeros(0))
 
     # --- running ---------------------------------------------------------------------------------
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`; `progress` is called after every slice of wall time."""
-        self._reserve(until)
+        self._log.reserve(until - self.context.t)
         self._enter()
         self._run.cancel = 0
         try:
@@ -104,7 +100,7 @@ class NativeEngine(Engine):
 
     def approach(self, until: float) -> None:
         """See `Engine.approach`."""
-        self._reserve(until)
+        self._log.reserve(until - self.context.t)
         self._enter()
         self._pl.pl_reset(self._run)  # an instant approached before may have been left again
         self._run.cancel, self._run.approach = 0, 1
@@ -145,7 +141,7 @@ class NativeEngine(Engine):
         serve : does what other reasons than the runtime's own ask for, with the context up to date; returns
             whether that ended the run
         """
-        self._reserve(until)
+        self._log.reserve(until - self.context.t)
         self._enter()
         self._run.cancel = 0
 
@@ -227,13 +223,13 @@ class NativeEngine(Engine):
         """Do what the runtime asked for."""
         run = self._run
         if reason == self._pl.PL_FULL:
-            self._rows.renew()
+            self._log.rows.renew()
         elif reason == self._pl.PL_FULL_TICKS:
-            self._samples[run.index].renew()
+            self._log.samples[run.index][0].renew()
         elif reason == self._pl.PL_CALL:
             self.call(run.index)
         elif reason == self._pl.PL_FULL_EVENTS:
-            self._events.grow()
+            self._log.events.grow()
         elif reason == self._pl.PL_FULL_HISTORY:
             self._leave_delays()
             self._enter_delays()
@@ -393,9 +389,7 @@ class NativeEngine(Engine):
         for name in ("x", "h", "w", "p", "rows", "logged", "stopped", "ended"):
             setattr(batch, name, b.pointer(getattr(starts, name)))
         batch.reason = b.pointer(starts.state)
-        for buffer in self._buffers:
-            buffer.width = 0  # samples at ticks are not kept
-        self._events.discard()
+        self._log.only_rows()
         self._enter()
         again = 0
         while (first := self._pl.pl_run_batch(self._run, batch, first, end, again)) < end:
@@ -416,62 +410,24 @@ class NativeEngine(Engine):
     @property
     def samples(self) -> list[tuple[Rows, list[str]]]:
         """Samples at the ticks of each rate, and their names."""
-        return list(zip(self._samples, self._sampled, strict=True))
+        return self._log.samples
 
     # --- log -------------------------------------------------------------------------------------
     def start_log(self, names: Sequence[str], times: np.ndarray | None) -> None:
         """See `Engine.start_log`."""
-        self._names = list(names)
-        self._events.clear()
-        signals = [self.system.signal(n) for n in self._names]
-        self._times = np.zeros(0) if times is None else np.ascontiguousarray(times, dtype=float)
-        log = self._log
-        log.every_step, log.times, log.n_times = times is None, b.pointer(self._times), len(self._times)
-        log.position = 0
-        log.log = b.new("pl_buffer")[0]
-        self._rows = Rows(self._code, self._names, b.ffi().addressof(log, "log"))
-        self._sampled: list[list[str]] = []
-        self._samples = []
-        for k, rate in enumerate(self.system.rates):
-            chosen = [s.name for s in signals if s.ticks == rate]
-            self._buffers[k] = b.new("pl_buffer")[0]
-            self._sampled.append(chosen)
-            self._samples.append(Rows(self._code, chosen, self._buffers + k, SAMPLES))
-
-    def _reserve(self, until: float) -> None:
-        """Room for the rows to come, as far as their number is known."""
-        log = self._log
-        self._rows.reserve(1024 if log.every_step else int(log.n_times - log.position) + 1)
-        for rows, names, rate in zip(self._samples, self._sampled, self.system.rates, strict=True):
-            if names:
-                rows.reserve(int((until - self.context.t) / float(rate.period)) + 2)
+        self._log.start(names, times)
 
     def log_mark(self) -> Any:
         """See `Engine.log_mark`."""
-        rows = (len(self._rows), *(len(found) for found in self._samples))
-        return int(self._log.position), self._events.used, rows
+        return self._log.mark()
 
     def log_back(self, mark: Any) -> None:
         """See `Engine.log_back`."""
-        self._log.position, events, rows = mark
-        self._events.back(events)
-        for found, count in zip([self._rows, *self._samples], rows, strict=True):
-            found.back(count)
+        self._log.back(mark)
 
     def logged(self) -> Logged:
         """See `Engine.logged`."""
-        table = self._rows.all()
-        ticks: dict[str, TickSeries] = {}
-        for rows, names in zip(self._samples, self._sampled, strict=True):
-            if names:
-                found = rows.all()
-                ticks |= {
-                    n: TickSeries(found[:, 0], v)
-                    for n, v in self.system.tree(names).split(found[:, 1:]).items()
-                }
-        return Logged(
-            table[:, 0], self.system.tree(self._names).split(table[:, 1:]), ticks, self._events.events()
-        )
+        return self._log.logged()
 
     def value(self, name: str) -> np.ndarray:
         """See `Engine.value`."""

@@ -42,8 +42,7 @@ class Crossings:
         self.workspace, self.unknowns = workspace, unknowns
         s = workspace.system
         self.events = s.events
-        g = crossings_of(s)
-        self._g = workspace.bind("crossings", lambda: [g])
+        self._g = workspace.bind("crossings", lambda: [crossings_of(s)])
         self._rate = workspace.bind("crossing rates", lambda: [crossing_rates(s)])
         self.in_time = depend_on_time(s)
         self.threshold = thresholds(s)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from cosim.engines.methods.steppers import AcceptedStep, Control, Stepper, pieces
 from cosim.engines.reference.acceptance import Acceptance
@@ -36,8 +35,10 @@ class StretchIntegrator:
         self.acceptance, self.crossings, self.stepper = acceptance, crossings, stepper
         self.invariants = invariants
         s = workspace.system
-        moving = ca.which_depends(s.accepted[0], ca.vertcat(s.t, s.w), 1, False)
-        self._looked_at = bool(crossings.in_time or unknowns.delays or np.any(moving))
+        moving = s.derived.get(
+            "accepted in time", lambda: any(ca.which_depends(s.accepted[0], ca.vertcat(s.t, s.w), 1, False))
+        )
+        self._looked_at = bool(crossings.in_time or unknowns.delays or moving)
 
     def integrate(self, stop: float, listener: Listener, ended: Ended) -> int | None:
         """Advance the continuous states to exactly `stop`, or to the first zero crossing before it.

@@ -59,7 +59,7 @@ def log_times(
     if every <= 0:
         raise PlantloopError(f"log_every is {log_every} s, expected a positive interval.", value=log_every)
     first = -(-Fraction(start) // every) if start else 0
-    last = int(Fraction(until) / every + Fraction(1, 10**9))
+    last = _multiple_before(until, every)
     count = last - int(first) + 1
     if count > 0:
         check_memory(
@@ -68,6 +68,13 @@ def log_times(
     times = _multiples(every, int(first), last)
     ends = len(times) > 0 and until - times[-1] <= SNAP * until
     return times if ends else np.append(times, until)  # the end is logged whatever the interval
+
+
+def _multiple_before(until: float, every: Fraction) -> int:
+    """The last multiple of an interval that is not behind the end by more than a billionth of it."""
+    above, below = until.as_integer_ratio()
+    times = below * every.numerator
+    return (above * every.denominator * 10**9 + times) // (times * 10**9)
 
 
 def _multiples(every: Fraction, first: int, last: int) -> np.ndarray:
