@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.block import Equations
+from blocks.contract.derived import Derived
 from blocks.contract.units import PhysicalUnit, UnitText
 from cosim.fmi.description import PARAMETERS, FMUDescription, Interface, Unit, Variable
 from cosim.fmi.event_mode import EventModeSteps
@@ -43,6 +44,7 @@ class Setup:
     called: str = "an FMU"  # name in messages
     stop_time: float | None = None  # s; the end of the run that the FMU is given
     clock: UnitClock = field(default_factory=UnitClock)  # where its time stands when the run begins
+    derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @property
     def triggers(self) -> tuple[Variable, ...]:
@@ -90,7 +92,7 @@ class Setup:
             return EventModeSteps(component, self.rounds(component, watched))
         return CoSimulationSteps(component)
 
-    @property
+    @cached_property
     def end_message(self) -> str:
         """The message about the end of a run that the FMU requested."""
         return f"FMU '{Path(self.description.file).name}' ended the run (terminateSimulation)"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,42 @@ from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.model_exchange_ports import places
 from cosim.fmi.setup import Setup
 from cosim.fmi.steps import Put, Steps
+
+
+@dataclass(frozen=True)
+class InputParts:
+    """Which inputs of an FMU are set when; see `UnitInputs`. clocked : in event mode, while their clocks tick
+
+    size, numbers : scalars of all, and of all but clocks; held_at, free_at, visited_at : places among all
+    """
+
+    ports: tuple[Variable, ...]
+    held: list[Variable]
+    free: list[Variable]
+    clocked: list[Variable]
+    size: int
+    numbers: int
+    held_at: np.ndarray
+    free_at: np.ndarray
+    visited_at: np.ndarray
+
+    @staticmethod
+    def of(setup: Setup) -> InputParts:
+        """Those of an FMU."""
+        ports, inputs = setup.ports, setup.description.inputs
+        held = [v for v in inputs if setup.held(v)]
+        free = [v for v in inputs if not setup.held(v) and not v.clocks]
+        return InputParts(
+            ports,
+            held,
+            free,
+            [v for v in inputs if not setup.held(v) and v.clocks],
+            sum(v.size for v in ports),
+            sum(v.size for v in inputs),
+            places(ports, held),
+            places(ports, free),
+            places(ports, setup.visited),
+        )
 
 
 class UnitInputs:
@@ -26,20 +63,27 @@ class UnitInputs:
     """
 
     def __init__(self, setup: Setup, component: AnyComponent) -> None:
-        ports, inputs = setup.ports, setup.description.inputs
-        held = [v for v in inputs if setup.held(v)]
-        free = [v for v in inputs if not setup.held(v) and not v.clocks]
-        self._clocked = [v for v in inputs if not setup.held(v) and v.clocks]
-        self.ports, self.held, self.free = ports, held, free
-        self.size, self._numbers = sum(v.size for v in ports), sum(v.size for v in inputs)
-        self._component, self._triggers = component, setup.triggers
-        self._all = component.setter(inputs)
-        self._held, self._held_at = component.setter(held), places(ports, held)
-        self._free, self.free_at = component.setter(free), places(ports, free)
-        self.visited_at = places(ports, setup.visited)
+        parts: InputParts = setup.derived.get("inputs", lambda: InputParts.of(setup))
+        self._clocked, self.ports, self.held, self.free = parts.clocked, parts.ports, parts.held, parts.free
+        self.size, self._numbers = parts.size, parts.numbers
+        self._component, self._triggers, self._inputs = component, setup.triggers, setup.description.inputs
+        self._held_at, self.free_at, self.visited_at = parts.held_at, parts.free_at, parts.visited_at
         self.visits = bool(len(self.visited_at))
-        self._each = {v.name: (component.setter([v]), places(ports, [v])) for v in self._clocked}
+        self._each = {v.name: (component.setter([v]), places(parts.ports, [v])) for v in self._clocked}
         self.last, self.levels = np.zeros(0), np.zeros(len(setup.triggers))
+
+    # made where Python sets them: compiled code has batches of its own
+    @cached_property
+    def _all(self) -> Any:
+        return self._component.setter(self._inputs)
+
+    @cached_property
+    def _held(self) -> Any:
+        return self._component.setter(self.held)
+
+    @cached_property
+    def _free(self) -> Any:
+        return self._component.setter(self.free)
 
     def start(self, u: np.ndarray) -> None:
         """Set all numbers, before and during initialisation."""
@@ -54,7 +98,7 @@ class UnitInputs:
 
     def hold(self, u: np.ndarray) -> None:
         """Set the inputs that are held over the next step."""
-        if self._held.size:
+        if len(self._held_at):
             self._held.write(u[self._held_at])
 
     def give_clocked(self, steps: Steps) -> None:
@@ -67,9 +111,10 @@ class UnitInputs:
         """A function that sets inputs that change at an instant; None if none has changed."""
         before, self.last = self.last, u.copy()
         self.give_clocked(steps)
-        at, free = self.free_at, self._free
-        if not free.size or (len(before) == len(u) and np.array_equal(before[at], u[at])):
+        at = self.free_at
+        if not len(at) or (len(before) == len(u) and np.array_equal(before[at], u[at])):
             return None
+        free = self._free
         return lambda: free.write(u[at])
 
     def risen(self, u: np.ndarray) -> list[Variable]:

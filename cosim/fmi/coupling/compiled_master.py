@@ -8,8 +8,9 @@ anything out of the ordinary nothing is left, and Python makes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import casadi as ca
@@ -173,13 +174,12 @@ class CompiledMaster:
         m.order, m.newest = macro.order, coupling.order == "gauss-seidel"
         m.n_sequence = len(self._arrays["sequence"])
         m.idle, m.goes_back = _is_idle(engine.system), self._goes_back
-        self._wires = _wires(coupled)
+        self._wires = coupled.derived.get("wires", lambda: _wires(coupled))
         if self._wires is not None:
             m.wires, m.wire_adds = map(b.pointer, self._wires)
             self._wired = b.new("double *", coupled.n_inputs)
             m.wired = self._wired
-        m.only_counts = m.idle and _only_counts(coupled)
-        self._held = _places(coupled.system.h) if m.only_counts else {}
+        m.only_counts = m.idle and coupled.derived.get("only counts", lambda: _only_counts(coupled))
         m.iterate, m.single = {False: 0, True: 1, "newton": 2}[coupling.iterate], coupled.single
         if control is not None:
             m.controlled, m.rtol, m.atol = True, control.rtol, control.atol
@@ -238,8 +238,7 @@ class CompiledMaster:
         system = self.macro.coupled.system
         for rows, names in self.engine.samples:
             if rows.held is None:
-                scalars = [s for n in names for s in ca.vertsplit(system.signal(n).expression)]
-                rows.stand_at([self._held.get(s.element_hash(), -1) for s in scalars])
+                rows.stand_at(system.derived.get(("held", *names), partial(_held, system, names)))
 
     @property
     def can_run(self) -> bool:
@@ -422,6 +421,13 @@ def _wires(coupled: CoupledSystem) -> tuple[np.ndarray, np.ndarray] | None:
 def _places(symbols: ca.SX) -> dict[int, int]:
     """The place of each scalar by its hash."""
     return {s.element_hash(): k for k, s in enumerate(ca.vertsplit(symbols))}
+
+
+def _held(system: System, names: Sequence[str]) -> list[int]:
+    """Where the numbers of some signals are in h, -1 for those that are not there."""
+    places = system.derived.get("places in h", lambda: _places(system.h))
+    scalars = [s for n in names for s in ca.vertsplit(system.signal(n).expression)]
+    return [places.get(s.element_hash(), -1) for s in scalars]
 
 
 def _only_counts(coupled: CoupledSystem) -> bool:

@@ -9,6 +9,7 @@ import casadi as ca
 import networkx as nx
 import numpy as np
 
+from blocks.contract.derived import Derived
 from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import Ticked
 from blocks.errors import PlantloopError, near_miss
@@ -65,10 +66,13 @@ def _names(path: str, ports: tuple[object, ...]) -> list[str]:
 
 
 class CoupledSystem:
-    """The facts about a system that a master needs; constant during a run."""
+    """The facts about a system that a master needs; constant during a run.
+
+    derived : what others find out from them, kept for all runs
+    """
 
     def __init__(self, system: System, coupling: Coupling) -> None:
-        self.system, self.coupling = system, coupling
+        self.system, self.coupling, self.derived = system, coupling, Derived()
         self.inputs = ca.vertcat(ca.SX(0, 1), *[u.inputs for u in system.units])
         self._smooth = self._find_smooth()
         ends = np.cumsum([0, *(unit.block.n_inputs for unit in system.units)]).tolist()

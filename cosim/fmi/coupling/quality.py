@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class ConnectionQuality:
         """Largest residual."""
         return float(np.max(np.abs(self.residual), initial=0.0))
 
-    @property
+    @cached_property
     def relative(self) -> float:
         """Root mean square of the residual over that of the delivered values; 0 if these are all 0."""
         size = float(np.sqrt(np.mean(self.delivered**2))) if len(self.delivered) else 0.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cosim.engines.counters import Counters
-from cosim.engines.reference.interpreter import interpreter
+from cosim.engines.reference.unknowns import Unknowns
+from cosim.engines.reference.workspace import Workspace
 from cosim.fmi.coupling.coupled_system import CoupledSystem
 from cosim.fmi.coupling.curves import Curve
 from cosim.fmi.coupling.unit_run import UnitRun
@@ -19,8 +20,8 @@ class Exchange:
     def __init__(self, coupled: CoupledSystem, settings: RunSettings, context: Context) -> None:
         self.coupled, self.context = coupled, context
         self._instances = context.begin(coupled.system)
-        parts = interpreter(coupled.system, settings, context, Counters())
-        self._workspace, self._unknowns = parts.workspace, parts.unknowns
+        self._workspace = Workspace(coupled.system, settings, context, Counters())
+        self._unknowns = Unknowns(self._workspace)
         self._inputs = self._workspace.bind("inputs of units", lambda: [coupled.inputs])
 
     @property

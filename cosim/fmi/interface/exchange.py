@@ -58,12 +58,12 @@ class ValueBatch:
 
 def grouped(variables: Sequence[Variable]) -> list[tuple[list[Variable], np.ndarray]]:
     """Variables by type, with the places of their scalars among those of all."""
-    starts = np.cumsum([0, *(v.size for v in variables)])
     found: dict[str, tuple[list[Variable], list[np.ndarray]]] = {}
-    for v, start in zip(variables, starts[:-1], strict=True):
+    start = 0
+    for v in variables:
         members, places = found.setdefault(v.type, ([], []))
         members.append(v)
-        places.append(np.arange(start, start + v.size))
+        places.append(np.arange(start, start := start + v.size))
     return [(members, np.concatenate(places)) for members, places in found.values()]
 
 
