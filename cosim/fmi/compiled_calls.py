@@ -17,7 +17,7 @@ from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.dialect import Dialect
 from cosim.fmi.interface.exchange import grouped
 from cosim.fmi.model_exchange import ModelExchangeUnit
-from cosim.fmi.model_exchange_ports import Ports
+from cosim.fmi.model_exchange_ports import OutputGroup, Ports
 
 KINDS = {
     "double": "DOUBLE",
@@ -60,11 +60,11 @@ class CompiledUnit:
         self.table = t = bindings.ffi().new("pl_fmu *", plan.table[0])
         t.component, t.clock = void(call.component), unit.clock.start
         for field, name in plan.functions:
-            setattr(t, field, void(call.function(name)))
+            setattr(t, field, entry(call, name))
         self._x, self._p = plan.unknown.copy(), np.zeros(ports.np + 1)
         t.x, t.p = bindings.pointer(self._x), bindings.pointer(self._p)
         self._kept: list[Any] = []
-        self._functions: dict[tuple[str, ...], Any] = {}
+        self._functions: dict[tuple[str, int], Any] = {}
         self._newest: list[np.ndarray] = []  # of every function: argument and results of its newest event
 
     def pause(self) -> None:
@@ -79,7 +79,8 @@ class CompiledUnit:
     def resume(self) -> None:
         """Resume after calls of the FMU from Python."""
         t, unit = self.table, self.unit
-        t.ready = unit.begun and not unit.terminated
+        t.begun = unit.begun
+        t.ready = (unit.begun or unit.stands_as_found) and not unit.terminated
         t.asked, t.terminated = unit.steps_asked, unit.terminated
         t.stands_from, t.next = unit.stands_from, unit.next
         self._p[: unit.ports.np] = unit.given
@@ -96,29 +97,29 @@ class CompiledUnit:
         for event in self._newest:
             event[:] = np.nan
 
-    def function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable] = ()) -> Any:
+    def function(self, what: str, group: int = 0) -> Any:
         """The structure `pl_fmu_call` of one function; None for a type that compiled code cannot pass.
 
-        what : "DERIVATIVES", "INDICATORS", "OUTPUTS", "EVENT" or "COMPLETED"
+        what : "DERIVATIVES", "INDICATORS", "OUTPUTS" of a group, "EVENT" or "COMPLETED"
         """
-        key = (what, *(v.name for v in outputs))
+        key = what, group
         if key not in self._functions:
-            self._functions[key] = self._function(what, inputs, outputs)
+            self._functions[key] = self._function(what, group)
         return self._functions[key]
 
-    def _function(self, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Any:
-        ports, dialect = self.unit.ports, self._component.dialect
-        make = partial(_call_plan, dialect, ports, what, inputs, outputs)
-        plan: CallPlan | None = ports.derived.get((what, *(v.name for v in outputs)), make)
+    def _function(self, what: str, group: int) -> Any:
+        ports, call = self.unit.ports, self._component.call
+        make = partial(_call_plan, self._component.dialect, ports, what, group)
+        plan: CallPlan | None = ports.derived.get((what, group), make)
         if plan is None:
             return None
-        f = bindings.ffi()
-        made, asked, newest = f.new("pl_fmu_call *", plan.table[0]), plan.nothing.copy(), plan.inputs.copy()
-        made.fmu, made.event, made.inputs_set = self.table, bindings.pointer(asked), bindings.pointer(newest)
+        made, numbers = bindings.ffi().new("pl_fmu_call *", plan.table[0]), plan.numbers.copy()
+        made.fmu, made.event = self.table, bindings.pointer(numbers)
+        made.inputs_set = made.event + plan.row
         for name, batches in plan.batches:
-            setattr(made, name, batches.of(self._component.call, self._kept))
-        self._newest.append(asked)
-        self._kept += [made, newest]
+            setattr(made, name, batches.of(call, self._kept))
+        self._newest.append(numbers[: plan.row])
+        self._kept += [made, numbers]
         return made
 
 
@@ -152,18 +153,18 @@ class CallPlan:
     """A function of an FMU for model exchange as far as all its instances have it in common.
 
     table : `pl_fmu_call` without pointers; batches : what is exchanged, by names of its fields
-    nothing : the row of an event, nan, as there was none; inputs : 0 for each of them
+    numbers : the row of its newest event, of this length, nan as there was none; behind it the inputs
     """
 
     table: Any
     batches: tuple[tuple[str, BatchPlan], ...]
-    nothing: np.ndarray
-    inputs: np.ndarray
+    numbers: np.ndarray
+    row: int
 
 
-def _call_plan(
-    dialect: Dialect, ports: Ports, what: str, inputs: Sequence[Variable], outputs: Sequence[Variable]
-) -> CallPlan | None:
+def _call_plan(dialect: Dialect, ports: Ports, what: str, group: int) -> CallPlan | None:
+    of_group = ports.groups[group] if what == "OUTPUTS" else OutputGroup((), tuple(range(len(ports.inputs))))
+    inputs, outputs = tuple(ports.inputs[k] for k in of_group.inputs), of_group.variables
     table, width = bindings.new("pl_fmu_call"), sum(v.size for v in inputs)
     table.width, table.what = width, bindings.constant(f"PL_FMU_{what}")
     table.parameters = 1 + ports.nx + width
@@ -184,8 +185,9 @@ def _call_plan(
             return None
         setattr(table, f"n_{name}", len(batches.calls))
         found.append((name, batches))
-    nothing = np.full(table.results + ports.nx + 2, np.nan)
-    return CallPlan(table, tuple(found), nothing, np.zeros(width + 1))
+    row = table.results + ports.nx + 2
+    numbers = np.concatenate([np.full(row, np.nan), np.zeros(width + 1)])
+    return CallPlan(table, tuple(found), numbers, row)
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ class BatchPlan:
         f.memmove(found, self.rows, n * bindings.size("pl_fmu_batch"))
         for row, (name, room) in zip(found, self.calls, strict=True):
             values = f.new("double[]", room)
-            row.function, row.values = void(call.function(name)), values
+            row.function, row.values = entry(call, name), values
             kept.append(values)
         kept.append(found)
         return found
@@ -278,6 +280,11 @@ def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
         unit.compiled.resume()
     found: CompiledUnit = unit.compiled
     return found
+
+
+def entry(call: Caller, name: str) -> Any:
+    """A function of the FMU by its name, for a field of the runtime's."""
+    return bindings.ffi().cast("void *", call.address(name))
 
 
 def void(pointer: Any) -> Any:

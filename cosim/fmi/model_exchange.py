@@ -115,6 +115,14 @@ class ModelExchangeUnit:
         context: contextlib.AbstractContextManager[None] = self.compiled or contextlib.nullcontext()
         return context
 
+    @property
+    def stands_as_found(self) -> bool:
+        """Whether it is initialised from and to the states of `ModelStart`: any states are its own."""
+        if self._start is None or not self.initialised:
+            return False
+        start = self._start.states.tobytes()
+        return self._x.tobytes() == start and self._x_given.tobytes() == start
+
     # --- functions --------------------------------------------------------------------------------
     def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:
         """Derivatives of the states at t [s], (nx,)."""
@@ -445,7 +453,11 @@ class ModelExchangeUnit:
         self._levels = np.array(facts["levels"], dtype=float)
 
     def close(self) -> None:
-        """Terminate and free the FMU."""
+        """Terminate and free the FMU; whoever asks it after that gets an error."""
+        if self.compiled is not None:
+            self.compiled.pause()
+        what = f"FMU '{self.description.file}' is called after the simulation was closed."
+        self._failure = FMUCallError(what, hint="Begin a new Simulation.")
         if self.initialised:
             with contextlib.suppress(FMUError):  # it is freed whatever it returns
                 self.component.terminate()

@@ -102,7 +102,7 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
     def opaque(name: str, argument: Any, size: int, of: Any, jacobian: Any = None) -> Any:
         slope = None if jacobian is None else partial(_asked, jacobian)
         called = setup.compiles and not (name == "event" and setup.description.clocks)
-        compiled = partial(_compiled, name.upper()) if called else None
+        compiled = partial(_compiled, name.upper(), 0) if called else None
         value, by_time = partial(_asked, of), partial(_by_time, of)
         return b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled, by_time)
 
@@ -214,7 +214,7 @@ def _outputs(
         argument = joined([*states, *(inputs[i] for i in group.inputs), p])
         value = partial(_of_group, ModelExchangeUnit.outputs, k)
         slope = partial(_of_group, ModelExchangeUnit.outputs_jacobian, k)
-        compiled = partial(_compiled_group, k) if setup.compiles else None
+        compiled = partial(_compiled, "OUTPUTS", k) if setup.compiles else None
         name = f"outputs{k}"
         by_time = partial(_by_time, partial(_group_at, k))
         y = b.opaque(name, value, argument, size, slope, None, make, setup.called, compiled, by_time)
@@ -250,17 +250,11 @@ def _group_at(group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> A
     return unit.outputs(group, t, a)
 
 
-def _compiled(what: str, unit: ModelExchangeUnit) -> Any:
+def _compiled(what: str, group: int, unit: ModelExchangeUnit) -> Any:
     """The compiled call that the native engine uses instead of a Python function."""
-    from cosim.fmi.compiled_calls import compiled_unit  # loads the runtime's interface
+    found = unit.compiled
+    if found is None:
+        from cosim.fmi.compiled_calls import compiled_unit  # loads the runtime's interface
 
-    found = compiled_unit(unit)
-    return None if found is None else found.function(what, unit.ports.inputs)
-
-
-def _compiled_group(group: int, unit: ModelExchangeUnit) -> Any:
-    from cosim.fmi.compiled_calls import compiled_unit
-
-    found, g = compiled_unit(unit), unit.ports.groups[group]
-    inputs = [unit.ports.inputs[k] for k in g.inputs]
-    return None if found is None else found.function("OUTPUTS", inputs, g.variables)
+        found = compiled_unit(unit)
+    return None if found is None else found.function(what, group)

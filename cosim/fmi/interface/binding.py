@@ -52,6 +52,9 @@ def libc() -> Any:
 class Library:
     """The binary of an FMU in this process; unloaded with this object.
 
+    version : of FMI, as the binary says it, where somebody has asked; known, addresses : functions that were
+    asked for, by names without the prefix
+
     Raises
     ------
     FMUError      the system cannot load it
@@ -59,6 +62,9 @@ class Library:
 
     def __init__(self, path: Path, file: str) -> None:
         self.path, self.file = path, file
+        self.version: str | None = None
+        self.known: dict[str, Any] = {}
+        self.addresses: dict[str, int] = {}
         if sys.platform == "win32":
             import os
 

@@ -25,7 +25,7 @@ class Caller:
         self.dead = False  # after a fatal error no function may be called
         self.failing = False  # after an error it is reset, set to a saved state, or freed
         self.saved: dict[int, Any] = {}  # states in the memory of the FMU, which are freed before it
-        self._known: dict[str, Any] = {}
+        self._known = library.known
 
     def function(self, name: str) -> Any:
         """A function by its name without the prefix."""
@@ -33,6 +33,13 @@ class Caller:
         if found is None:
             found = self._known[name] = self.library.function(self.prefix + name)
         return found
+
+    def address(self, name: str) -> int:
+        """Where a function is, for compiled code."""
+        known = self.library.addresses
+        if name not in known:
+            known[name] = int(ffi().cast("uintptr_t", self.function(name)))
+        return known[name]
 
     @cached_property
     def step_function(self) -> Any:

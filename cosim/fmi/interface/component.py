@@ -71,7 +71,7 @@ class Component:
         if interface.kind == "se":
             countdowns = [v for v in description.clocks if v.clock and v.clock.kind == "countdown"]
             self._partitions = PartitionCalls(countdowns, description.output_clocks)
-        library = Library(unpacked.library(interface.identifier), description.file)
+        library = _library(description, unpacked.library(interface.identifier))
         self.log = LogLines(name, description.major)
         self.call = call = Caller(library, self.dialect.prefix, self.log)
         self._check_version()
@@ -116,7 +116,10 @@ class Component:
         )
 
     def _check_version(self) -> None:
-        said = ffi().string(self.call.function("GetVersion")()).decode("utf-8", "replace")
+        library = self.call.library
+        if library.version is None:
+            library.version = ffi().string(self.call.function("GetVersion")()).decode("utf-8", "replace")
+        said = library.version
         if said.split(".")[0] != str(self.description.major):
             raise self.description.fault(
                 f"its binary says it is of FMI version {said}, its description {self.description.version}"
@@ -379,6 +382,15 @@ class SavedState:
     def close(self) -> None:
         """Free the state."""
         self._free()
+
+
+def _library(description: FMUDescription, path: Path) -> Library:
+    """The binary, which instances share that live at the same time; the last one unloads it."""
+    loaded = description.derived.get("libraries", weakref.WeakValueDictionary[Path, Library])
+    found = loaded.get(path)
+    if found is None:
+        found = loaded[path] = Library(path, description.file)
+    return found
 
 
 def _why_no_instance(interface: Interface) -> str:

@@ -11,6 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from blocks import Constant, Gain, Mux, Sine, StateFeedback, Step, UnitDelay
+from blocks.contract.callback import LiveCall
 from blocks.errors import PlantloopError
 from cosim import FMU, Diagram, Simulation, linearize, simulate
 from cosim.fmi.fmi_errors import FMUCallError
@@ -268,6 +269,61 @@ def test_no_python_in_the_loop() -> None:
         sim.advance(5.0)
         assert [live.spent for live in calls] == spent
         assert sim.result().statistics["evaluations"] > 500
+
+
+@versions
+def test_python_is_asked_only_to_begin(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It initialises the FMU where compiled code looks at its indicators first, and begins its run."""
+    asked, value = [], LiveCall.value
+
+    def noted(live: LiveCall, t: float, u: np.ndarray) -> np.ndarray:
+        asked.append(live.call.name())
+        return value(live, t, u)
+
+    monkeypatch.setattr(LiveCall, "value", noted)
+    d = alone(FMU(build_fmu("ball", version=version), kind="me"))
+    for _ in range(2):
+        simulate(d, until=2.0, engine="native")
+        assert asked == ["opaque_indicators", "opaque_event"]
+        asked.clear()
+
+
+@versions
+@both
+def test_runs_beside_each_other_are_as_alone(version: str, engine: str) -> None:
+    """What is kept of an FMU for all runs holds nothing of one: other heights, parameters, one run twice."""
+    d = alone(FMU(build_fmu("ball", version=version), kind="me"))
+    heights, signals = (1.0, 1.0, 2.0, 0.5), ("unit.h", "unit.v", "unit.bounces")
+
+    def started(h: float) -> Simulation:
+        return Simulation(d, engine=engine, initial={"unit.h": h}, parameters={"unit.e": 0.4 + 0.1 * h})
+
+    by_turns = [started(h) for h in heights]
+    for t in (0.3, 0.9, 1.5):
+        for sim in by_turns:
+            sim.advance(t)
+    for h, sim in zip(heights, by_turns, strict=True):
+        with started(h) as one:
+            for t in (0.3, 0.9, 1.5):
+                one.advance(t)
+            for name in signals:
+                assert sim.value(name).tobytes() == one.value(name).tobytes(), (h, name)
+        first = math.sqrt(2 * h / 9.81)
+        events = [e.time for e in sim.result().events if e.name == "unit.event"]
+        assert events[1] == pytest.approx(first, abs=1e-8)
+        sim.close()
+
+
+@versions
+@both
+def test_a_closed_run_asks_its_fmu_no_more(version: str, engine: str) -> None:
+    """It went on with an instance that was freed, and crashed."""
+    sim = Simulation(alone(FMU(build_fmu("ball", version=version), kind="me")), engine=engine)
+    sim.advance(0.1)
+    sim.close()
+    with pytest.raises(PlantloopError, match=r"block 'unit': .* is called after the simulation was closed"):
+        sim.advance(0.2)
+    assert sim.result().time[-1] == pytest.approx(0.1)
 
 
 @both

@@ -88,7 +88,7 @@ class ModelExchange:
         update = "int(void *, event_info *)" if version == 2 else (
             "int(void *, _Bool *, _Bool *, _Bool *, _Bool *, _Bool *, double *)")  # fmt: skip
         self.fmu = runtime.new(
-            "pl_fmu", version=version, ready=1, nx=1, t=math.nan, x=runtime.array([0.0]),
+            "pl_fmu", version=version, ready=1, begun=1, nx=1, t=math.nan, x=runtime.array([0.0]),
             set_time=runtime.pointer("int(void *, double)", lambda c, t: status),
             set_states=runtime.pointer(size, lambda c, x, n: status),
             get_states=runtime.pointer(size, self.states),
@@ -154,6 +154,17 @@ def test_after_a_step_an_fmu_may_ask_for_an_event(runtime, version):
         fmu = ModelExchange(runtime, version, WARNING, flags=flags)
         reason, found = fmu.ask(runtime.c.PL_FMU_COMPLETED)
         assert (reason, found[0], fmu.fmu.terminated) == (0, asked, int(flags == (0, 1)))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_the_event_at_the_start_is_left_to_the_host(runtime, version):
+    fmu = ModelExchange(runtime, version)
+    fmu.fmu.begun = 0
+    assert fmu.ask(runtime.c.PL_FMU_EVENT, request=0.0) == (0, [0.0, 0.0, 0.0])
+    assert fmu.ask(runtime.c.PL_FMU_EVENT)[0] == 1
+    fmu.fmu.asked = 2
+    assert fmu.ask(runtime.c.PL_FMU_COMPLETED) == (0, [2.0, 7.0, 7.0])
+    assert fmu.done == 0
 
 
 @pytest.mark.parametrize("version", [2, 3])

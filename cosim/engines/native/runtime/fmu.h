@@ -27,7 +27,7 @@ struct pl_fmu_call;
 /* An FMU for model exchange, with the functions of FMI 2.0 or 3.0 that are called between events and in them. */
 typedef struct {
     void *component;
-    int32_t version, ready; /* not ready: the host does all */
+    int32_t version, ready, begun; /* not ready: the host does all; not begun: it handles the event at the start */
     int32_t nx, np, nz;
     void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
     void *enter_event_mode, *update, *enter_continuous;

@@ -1,7 +1,7 @@
 /* FMUs for model exchange, called without the host: what equations ask of one, through pointers to its functions.
 
-   The host initialises an FMU, changes its parameters and explains what goes wrong: where anything but plain calls
-   is needed, or one fails, pl_ask_fmu returns 1, and the host is asked in its place. */
+   The host initialises an FMU, begins its run, changes its parameters and explains what goes wrong: where anything but
+   plain calls is needed, or one fails, pl_ask_fmu returns 1, and the host is asked in its place. */
 
 #include "fmu_values.h"
 #include "unit_clock.h"
@@ -94,6 +94,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
 
     memset(out, 0, sizeof(double) * (size_t)(u->nx + 2));
     if (row[call->request] == 0.0) return 0;
+    if (!u->begun) return 1;
     if (!memcmp(row, call->event, sizeof(double) * (size_t)call->results)) { /* code may ask for each number */
         memcpy(out, call->event + call->results, sizeof(double) * (size_t)(u->nx + 2));
         return 0;
@@ -157,7 +158,10 @@ int pl_ask_fmu(const void *self, double *row)
         if (stand(u, call, row, t)) return 1;
         return pl_read_values(u->component, u->version, call->outputs, call->n_outputs, out);
     case PL_FMU_EVENT: return event(u, call, row, out);
-    case PL_FMU_COMPLETED: return u->terminated ? 1 : completed(u, call, row, out);
+    case PL_FMU_COMPLETED:
+        if (u->begun) return u->terminated ? 1 : completed(u, call, row, out);
+        out[0] = (double)u->asked; /* no step was made */
+        return 0;
     default: return 1;
     }
 }
