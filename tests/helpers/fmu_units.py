@@ -188,6 +188,17 @@ def _falling() -> Unit:
     return Unit((_out(x), dx), kinds=("me",), indicators=("x",), directional=False)
 
 
+def _alarm() -> Unit:
+    x, dx = _states(x=0.0)
+    counts = [Var(n, "Int32", "output", "discrete", 0, "exact") for n in ("order", "visits")]
+    rate = Var("rate", causality="output", variability="discrete", start=1.0, initial="exact")
+    reached = Var("reached", "Boolean", start=False, initial="exact")
+    return Unit(
+        (_out(x), dx, rate, reached, *counts, *_parameters(due=1.0, level=1.0)),
+        kinds=("me",), indicators=("x",), directional=False,
+    )  # fmt: skip
+
+
 def _partial() -> Unit:
     u, y = Var("u", causality="input", start=0.0), Var("y", causality="output", depends=("u",))
     calls = Var("calls", "Int32", "output", "discrete", 0, "exact")
@@ -369,6 +380,7 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
     "vanderpol": _vanderpol,
     "ball": _ball,
     "falling": _falling,
+    "alarm": _alarm,
     "leaving": _leaving,
     "latch": _latch,
     "stair": lambda: Unit(

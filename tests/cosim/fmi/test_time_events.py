@@ -10,6 +10,7 @@ import pytest
 from blocks import Clock, DiscreteStateSpace, Gain, Hold, Pulse, Step, Sum, TimeTable, UnitDelay
 from blocks.contract.block import Block
 from cosim import FMU, Diagram, Simulation, export_fmu, simulate
+from tests.helpers.fmus import build_fmu, needs_compiler
 
 ENGINES = ("reference", "native")
 T = 0.1
@@ -110,3 +111,36 @@ def test_a_sampled_loop_closed_through_it(engine: str, controller: Path) -> None
         expected.append(y)
     r = simulate(closed(FMU(controller, kind="me")), 1.0, log_every=T, engine=engine)
     np.testing.assert_allclose(r["unit.y"][:, 0], expected, rtol=0, atol=1e-12)
+
+
+def rung(due: float, level: float, t: np.ndarray) -> tuple[np.ndarray, int]:
+    """x of tests/data/fmus/alarm.c from its closed form, and the order of its events."""
+    clock_first = due <= level  # x is time up to the first of both
+    first, rate = (due, 3.0) if clock_first else (level, 0.5)
+    second = first + (level - first) / rate if clock_first else due
+    last = rate - 0.5 if clock_first else 3.0 * rate
+    parts = [np.clip(t, 0.0, first), np.clip(t - first, 0.0, second - first), np.maximum(t - second, 0.0)]
+    return parts[0] + rate * parts[1] + last * parts[2], 12 if clock_first else 21
+
+
+@needs_compiler
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize(
+    ("due", "level"), [(1.0, 1.0), (1.0, 1.25), (1.0, 0.75), (0.3, 0.3), (1.0, 1.0 + 1e-6)]
+)
+def test_an_indicator_and_a_time_event_of_one_unit(
+    due: float, level: float, version: str, engine: str
+) -> None:
+    """At one instant it handles both in one event, each once; else one after the other."""
+    unit = FMU(build_fmu("alarm", version=version), kind="me", start={"due": due, "level": level})
+    d = Diagram("d")
+    d.add("unit", unit)
+    d.connect("unit.order", d.add("after", Hold(sample="1/10"))["u"])
+    times = np.array([0.2, 0.5, 0.9, due, 1.3, 2.0])
+    times.sort()
+    r = simulate(d, 2.0, log_at=times, engine=engine, rtol=1e-10, atol=1e-12)
+    x, order = rung(due, level, times)
+    np.testing.assert_allclose(r["unit.x"][:, 0], x, rtol=0, atol=1e-8)
+    assert (r["unit.order"][-1, 0], r["unit.visits"][-1, 0]) == (order, 1 if due == level else 2)
+    assert r["after.y"][-1, 0] == order
