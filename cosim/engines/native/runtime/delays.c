@@ -73,6 +73,17 @@ static double misfit(const pl_run *r, int i, int check)
     return most;
 }
 
+/* Inputs that move over the step as they are at t. */
+static void move_inputs(pl_run *r, double t)
+{
+    if (!r->n_moving) return;
+    const double share = (t - r->t0) / (r->t1 - r->t0);
+    for (int32_t i = 0; i < r->n_moving; i++) {
+        const double from = r->moving_from[i], to = r->moving_to[i];
+        r->context->h[r->moving[i]] = t == r->t1 ? to : from + share * (to - from);
+    }
+}
+
 /* Append a piece of the step to the histories marked at this depth; halves where a quartic does not follow. */
 static void record(pl_run *r, double t0, double t1, int depth)
 {
@@ -87,6 +98,7 @@ static void record(pl_run *r, double t0, double t1, int depth)
         const double t = PL_PLACES[j] == 0.0 ? t0 : PL_PLACES[j] == 1.0 ? t1 : t0 + PL_PLACES[j] * (t1 - t0);
         const double *x = r->model->nx ? t == r->t1 ? r->x1 : t == r->t0 ? r->x0 : r->scratch : r->context->x;
         if (x == r->scratch && r->model->nx) pl_interpolate(r, t, r->scratch);
+        move_inputs(r, t);
         pl_set_arguments(r, t, x);
         r->model->delayed(&r->a, r->delay_samples + (size_t)(1 + j) * total);
     }
@@ -114,6 +126,7 @@ void pl_record_delayed(pl_run *r)
 
     for (int i = 0; i < s->n_delays; i++) r->refined[i] = 1;
     record(r, r->t0, r->t1, 0);
+    move_inputs(r, r->t1);
     r->a.t = r->t1;
     r->a.x = r->model->nx ? r->x1 : r->context->x;
     r->model->seconds(&r->a, r->delay_seconds);

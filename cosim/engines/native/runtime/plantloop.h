@@ -175,6 +175,10 @@ typedef struct {
     const pl_foreign *foreign; /* by number what answers instead; null where nothing does */
     const pl_foreign *visits;  /* (n_segments,) what answers external segments; null: the host does */
     const double *const *numbers; /* tables that generated code looks things up in, by number */
+    /* inputs that go along straight lines over the step whose past is recorded: places in h, and values at its ends */
+    int32_t n_moving;
+    const int32_t *moving;
+    const double *moving_from, *moving_to;
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
     int32_t again, rounds; /* segments are called once more, after events; calls of one that is repeated */

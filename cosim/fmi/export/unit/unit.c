@@ -71,7 +71,7 @@ static size_t lay_out_room(unit *u, void *memory)
 
     u->row = take(&r, (size_t)m->n_shown);
     u->rates = take(&r, (size_t)code->nx);
-    u->old_x = take(&r, (size_t)code->nx);
+    u->old_x = take(&r, (size_t)code->nx + (size_t)m->n_inputs);
     u->kept = take(&r, (size_t)m->n_inputs + (size_t)code->np);
     u->indicators = take(&r, (size_t)m->system->n_events);
     u->linear = take(&r, unit_derivative_doubles(u));

@@ -117,7 +117,7 @@ struct unit {
     size_t n_changing;
     double *room;        /* the runtime's own memory, and that of derivatives */
     double *row, *rates, *kept, *indicators, *linear;
-    double *old_x, old_t; /* where the last accepted step ended */
+    double *old_x, old_t; /* where the last accepted step ended: states, behind them inputs, and time */
     pl_context context;
     pl_settings settings;
     pl_stiff stiff;

@@ -176,18 +176,31 @@ int unit_update_states(unit *u, unit_update *update)
     return status;
 }
 
+/* Here a step of the importer begins. */
+static void begin_step(unit *u)
+{
+    double *inputs = u->old_x + u->run.model->nx;
+
+    u->old_t = u->context.t;
+    if (u->run.model->nx) memcpy(u->old_x, u->context.x, bytes(u));
+    for (int32_t i = 0; i < u->model->n_inputs; i++) inputs[i] = u->context.h[u->model->inputs[i]];
+}
+
 int unit_enter_continuous_mode(unit *u)
 {
-    const size_t n = bytes(u);
-
     u->mode = UNIT_CONTINUOUS;
     u->run.horizon = u->model->system->n_delays ? pl_next_stop(&u->run) : INFINITY;
-    u->old_t = u->context.t;
-    if (n) memcpy(u->old_x, u->context.x, n);
+    begin_step(u);
     return UNIT_OK;
 }
 
-/* The past of delayed signals over the step that ended here: a cubic through its ends and their slopes. */
+static void set_inputs(unit *u, const double *values)
+{
+    for (int32_t i = 0; i < u->model->n_inputs; i++) u->context.h[u->model->inputs[i]] = values[i];
+}
+
+/* The past of delayed signals over the step that ended here: states go along a cubic through its ends and their
+   slopes, inputs along a straight line. */
 static int record(unit *u)
 {
     pl_run *r = &u->run;
@@ -197,11 +210,18 @@ static int record(unit *u)
     if (!unit_grow(u)) return UNIT_ERROR;
     r->t0 = u->old_t;
     r->t1 = r->end = c->t;
-    r->end_known = 0;
+    r->end_known = r->model->nx > 0;
+    r->n_moving = u->model->n_inputs;
+    r->moving = u->model->inputs;
+    r->moving_from = u->old_x + r->model->nx;
+    r->moving_to = u->kept;
+    for (int32_t i = 0; i < r->n_moving; i++) u->kept[i] = c->h[r->moving[i]];
     if (r->model->nx) {
         memcpy(r->x0, u->old_x, bytes(u));
         memcpy(r->x1, c->x, bytes(u));
         r->integrated1 = r->x1;
+        pl_evaluate_derivative(r, r->t1, r->x1, r->f1);
+        set_inputs(u, r->moving_from);
         pl_evaluate_derivative(r, r->t0, r->x0, r->k);
     }
     const pl_settings own = u->settings;
@@ -209,6 +229,8 @@ static int record(unit *u)
     u->settings.method.adaptive = 0;
     r->stiff = NULL;
     pl_record_delayed(r);
+    r->n_moving = 0;
+    set_inputs(u, u->kept);
     u->settings = own;
     r->stiff = stiff;
     return r->unsolved ? unit_explain(u, PL_NO_SOLUTION) : UNIT_OK;
@@ -241,8 +263,7 @@ int unit_completed_step(unit *u, int *enter_event_mode, int *terminate)
     if (reason) return unit_explain(u, reason);
     u->off_invariants = off_invariants(u);
     *enter_event_mode = u->off_invariants;
-    u->old_t = c->t;
-    if (r->model->nx) memcpy(u->old_x, c->x, bytes(u));
+    begin_step(u);
     u->row_known = u->rates_known = 0;
     r->last_good = c->t;
     return UNIT_OK;

@@ -25,6 +25,12 @@ static uint64_t fingerprint(const unit *u)
 /* States go to instances for the same use only: of model exchange, of co-simulation with event mode or without. */
 static int64_t kind(const unit *u) { return u->exchange + 2 * u->pauses; }
 
+/* States and inputs where the last accepted step ended. */
+static size_t old_bytes(const unit *u)
+{
+    return ((size_t)u->run.model->nx + (size_t)u->model->n_inputs) * sizeof(double);
+}
+
 static size_t history_bytes(const unit *u, int32_t i)
 {
     const size_t n = (size_t)u->context.histories[i].count;
@@ -33,7 +39,7 @@ static size_t history_bytes(const unit *u, int32_t i)
 
 size_t unit_state_size(const unit *u)
 {
-    size_t n = sizeof(head) + u->n_changing * sizeof(int64_t) + (size_t)u->run.model->nx * sizeof(double);
+    size_t n = sizeof(head) + u->n_changing * sizeof(int64_t) + old_bytes(u);
     n += (size_t)u->context.n_stops * sizeof(double);
     for (int32_t i = 0; i < u->model->system->n_delays; i++) n += history_bytes(u, i);
     return n;
@@ -74,7 +80,7 @@ int unit_save(const unit *u, unit_bytes *into)
     }
     char *to = put((char *)into->values, &h, sizeof h);
     to = put(to, u->changing, u->n_changing * sizeof(int64_t));
-    to = put(to, u->old_x, (size_t)u->run.model->nx * real);
+    to = put(to, u->old_x, old_bytes(u));
     to = put(to, c->stops, (size_t)c->n_stops * real);
     for (int32_t i = 0; i < u->model->system->n_delays; i++) {
         const pl_history *g = &c->histories[i];
@@ -121,7 +127,7 @@ int unit_fits(const unit *u, const unit_bytes *state)
         return 0;
     if (!is_mode(h.mode) || h.stopped < 0 || h.stopped > u->model->system->n_events) return 0;
     uint64_t left = (uint64_t)h.size, need = sizeof h + u->n_changing * sizeof(int64_t);
-    need += (uint64_t)u->run.model->nx * sizeof(double);
+    need += old_bytes(u);
     if (left < need || h.n_stops < 0 || (uint64_t)h.n_stops > (left - need) / sizeof(double)) return 0;
     left -= need + (uint64_t)h.n_stops * sizeof(double);
     for (int32_t i = 0; i < u->model->system->n_delays; i++) {
@@ -148,7 +154,7 @@ int unit_load(unit *u, const unit_bytes *from)
     }
     const char *next = take(&h, (const char *)from->values, sizeof h);
     next = take(u->changing, next, u->n_changing * sizeof(int64_t));
-    next = take(u->old_x, next, (size_t)u->run.model->nx * real);
+    next = take(u->old_x, next, old_bytes(u));
     c->n_stops = 0;
     while (c->stops_capacity < h.n_stops) {
         c->n_stops = c->stops_capacity;

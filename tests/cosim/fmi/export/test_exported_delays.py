@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import blocks as B
-from cosim import FMU, Diagram, export_fmu, simulate
+from cosim import FMU, Diagram, Simulation, export_fmu, simulate
 from tests.helpers.exported import delayed, jumping
 from tests.helpers.opened_fmu import Opened
 
@@ -120,3 +120,36 @@ def test_a_long_past_of_many_jumps_is_kept(tmp_path):
                 assert m.get("jumps_y") == pytest.approx(round(100 * late), abs=1e-9)
                 assert m.get("wave_y") == pytest.approx(math.sin(5.0 * late), abs=1e-9)
                 assert m.get("x") == pytest.approx((1.0 - math.cos(5.0 * late)) / 5.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_input_of_model_exchange_is_delayed_as_it_moved(version, engine, tmp_path):
+    """y = u(t - T), and the delayed product of u and a state, where u goes up with t; saved on the way, too.
+
+    A step of the importer was kept as if its inputs had been all along what they were at its end.
+    """
+    T = 0.1258
+    unit = Diagram("unit")
+    u = unit.inport("u")
+    x = unit.add("x", B.Integrator(1.0))
+    product = unit.add("product", B.Product())
+    unit.connect(u, x, product["in1"])
+    unit.connect(x["y"], product["in2"])
+    for name, of in (("alone", u), ("both", product["y"])):
+        late = unit.add(name, B.TransportDelay(T))
+        unit.connect(of, late)
+        unit.outport(name[0], late["y"])
+    d = Diagram("d")
+    d.add("unit", FMU(export_fmu(unit, tmp_path / "unit.fmu", version=version), kind="me"))
+    d.connect(d.add("ramp", B.Ramp(slope=2.0))["y"], "unit.u")
+    sim = Simulation(d, engine=engine, max_step=0.03)
+    for k in range(1, 41):
+        sim.advance(0.025 * k)
+        s = max(0.025 * k - T, 0.0)  # x = 1 + t^2
+        assert sim.value("unit.a")[0] == pytest.approx(2.0 * s, abs=1e-9)
+        assert sim.value("unit.b")[0] == pytest.approx(2.0 * s * (1.0 + s * s), abs=1e-6)
+        if k == 20:
+            state = sim.snapshot()
+            sim.advance(0.6)
+            sim.restore(state)
