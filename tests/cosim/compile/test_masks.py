@@ -201,6 +201,31 @@ def test_whether_a_diagram_has_parameters_is_known_from_all_that_is_inside(made)
     assert not of_parameters(Diagram("none").netlist())
 
 
+def test_changes_go_where_their_names_lead():
+    inner = Diagram("inner")
+    inner.add("g", Gain(inner.parameter("k", 2.0)))
+    d = Diagram("d")
+    d.add("in", inner)
+    n = d.netlist()
+    assert n.changed({"in.k": 0.5}).given == {"in": {"k": 0.5}}
+    assert n.changed({"in/g.k": 7.0}).nodes["in"].nodes["g"].k == 7.0
+    for wrong in ("in.g", "in.no", "no.k", "in/g.no"):
+        with pytest.raises(WiringError, match="has no"):
+            n.changed({wrong: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, 0.5), ({"T": 0.5}, 1.0), ({"g.k": 3.0}, 3.0), ({"T": 0.5, "g.k": 3.0}, 3.0)]
+)
+def test_a_number_that_follows_what_decides_the_structure_may_be_given_by_itself(given, expected):
+    """The sample time of one block, twice which is the gain of another; at 1 s the sum is 1."""
+    d = Diagram("d")
+    T = d.parameter("T", 0.25)
+    d.add("c", Constant(1.0)) >> d.add("i", DiscreteIntegrator(sample=T)) >> d.add("g", Gain(2.0 * T))
+    r = simulate(d, 1.0, parameters=given, log_at=[1.0])
+    assert r["g.y"].item() == pytest.approx(expected)
+
+
 def test_a_number_is_looked_at_beside_another_near_by():
     assert _moved(2.0, 1.0) == pytest.approx(2.0 * (1 + 1.2345678e-3), rel=1e-15)
     assert _moved(2.0, -2.0) == pytest.approx(2.0 * (1 - 2.4691356e-3), rel=1e-15)
