@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -50,7 +51,9 @@ def _moved(system: System, p: np.ndarray, values: Mapping[str, Any]) -> np.ndarr
         full = system.names("parameter").find(name)
         assert full is not None  # actions are compiled in by now
         slot = system.parameters[full[0]]
-        found[slot.index] = np.broadcast_to(np.asarray(value, dtype=float), slot.shape)[slot.mask]
+        given = np.asarray(value, dtype=float)
+        whole = given.reshape(slot.shape) if given.size == math.prod(slot.shape) else given
+        found[slot.index] = np.broadcast_to(whole, slot.shape)[slot.mask]
     return found
 
 

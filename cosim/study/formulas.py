@@ -255,7 +255,24 @@ class Parser:
             raise self.error(f"'{word}' is not expected here.", column)
         if condition is not None:
             (self._condition if condition else self._number)(found)
+        self._check_constants(found)
         return found
+
+    def _check_constants(self, formula: Formula) -> float | None:
+        """The value of a part without signals, which must be a finite number; None of any other part."""
+        if isinstance(formula, PlainNumber):
+            return formula.value
+        below = [self._check_constants(part) for part in parts(formula)]
+        if not isinstance(formula, (Arithmetic, Applied)) or None in below:
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                found = value(formula, lambda name: math.nan)
+        except (ZeroDivisionError, OverflowError):
+            found = math.nan
+        if isinstance(found, complex) or not math.isfinite(found):
+            raise self.error("this is no finite real number.", formula.column)
+        return float(found)
 
     def _take(self, *words: str) -> str | None:
         kind, word, _ = self.tokens[self.at]

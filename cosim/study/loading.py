@@ -214,6 +214,9 @@ def _check_action(action: ActionTable, given: Mapping[str, Any], place: FilePlac
         return
     (deed,) = action.deeds
     needs, takes = NEEDS[deed], TAKES[deed]
+    for name, value in (*action.ramp.items(), *action.pulse.items(), *action.switch.items()):
+        if not np.isfinite(np.asarray(value, dtype=float)).all():
+            place.at(deed).add_problem(f"'{name}' is {value}, expected finite numbers.")
     shown = deed
     if action.fault is not None:
         needs = (*needs, *FAULT_NEEDS[action.fault])

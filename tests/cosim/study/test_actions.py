@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from blocks import Constant, Demux, DiscreteIntegrator, Gain, Mux, PlantloopError, Step, Sum, TransferFunction
+from blocks import (
+    Constant,
+    Demux,
+    DiscreteIntegrator,
+    Gain,
+    Integrator,
+    Mux,
+    PlantloopError,
+    Step,
+    Sum,
+    TransferFunction,
+)
 from cosim import Diagram, Simulation, Study
 
 
@@ -249,3 +260,18 @@ def test_a_condition_is_true_as_it_says_also_where_both_sides_are_equal(when, be
     else:
         assert on[0] == pytest.approx(begins, abs=0.0101)
         assert begins == 0.0 or on[0] == pytest.approx(begins, abs=1e-12)
+
+
+@pytest.mark.parametrize("value", [3.0, [3.0], [[3.0]]])
+@pytest.mark.parametrize("deed", [{"set": {}}, {"ramp": {}, "over": 0.5}])
+def test_a_number_in_a_list_is_that_number(tmp_path, value, deed):
+    """x' = k with k = 1, from 1 s on 3 or straight up to it: ended in ValueError."""
+    d = Diagram("count")
+    d.add("one", Constant(1.0))
+    d.add("k", Gain(1.0))
+    d.add("x", Integrator())
+    d.connect("one -> k -> x")
+    action = {"at": 1.0, **{name: {"k.k": value} if extra == {} else extra for name, extra in deed.items()}}
+    study = Study(d, until=2.0, actions=[action], metrics={"end": "final(x.y)"})
+    known = 4.0 if "set" in deed else 1.0 + 0.5 * 2.0 + 0.5 * 3.0
+    assert study.run(tmp_path / "out", workers=1).table["end"][0] == pytest.approx(known, abs=1e-9)
