@@ -97,6 +97,10 @@ class Draft:
         family = tags[0].partition("_")[0]
         for tag, ids in self._ignored.items():
             if id in ids and tag.partition("_")[0].lower() == family.lower():
+                if tag.lower() in {known.lower() for known in tags}:
+                    return (
+                        f"is the {tag} of {ids[id]}, which stands inside another element; move it out of that"
+                    )
                 return (
                     f"is the {tag} of {ids[id]}, an element type that is not supported; "
                     f"replace it by a {' or '.join(tags)}"

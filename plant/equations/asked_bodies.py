@@ -13,10 +13,13 @@ from plant.elements import (
     Control_PlantInput,
     Control_PlantOutput,
     Element,
+    Inertia_Wheel,
     Model,
     Reference_Array,
     Reference_Marker,
     Reference_Variable,
+    Sensor_Evaluate,
+    Sensor_Event,
 )
 from plant.elements.element import line, references_of
 from plant.expressions.formulas import Formulas
@@ -79,6 +82,8 @@ def _values_switched_off(model: Model, formulas: Formulas) -> None:
         "variable": Reference_Variable,
         "state": Control_Diff,
         "state_rate": Control_Diff,
+        "sensor": Sensor_Evaluate,
+        "wheel": Inertia_Wheel,
     }
     asked = [
         (expression.where, kinds[kind].tag, int(ids[0]))
@@ -92,6 +97,7 @@ def _values_switched_off(model: Model, formulas: Formulas) -> None:
         for element in model.all(kind)
         for id in getattr(element, name)
     ]
+    listed += [(e.where, Sensor_Evaluate.tag, e.evaluate_id or 0) for e in model.all(Sensor_Event)]
     given = {id for each in model.all(Control_PlantInput) for id in each.variable_id_list}
     for where, tag, id in dict.fromkeys(asked + listed):
         found = model.elements.get(tag, {}).get(id)

@@ -328,8 +328,8 @@ class Controls:
         return ca.vertcat(*[values.array(array.id, k) for k in range(1, count + 1)])
 
     def stored(self, id: int) -> ca.SX:
-        """SENVAL."""
-        return ca.SX(self._stored[id])
+        """SENVAL; 0 of an element that is switched off."""
+        return ca.SX(self._stored.get(id, 0.0))
 
     # --- equations ------------------------------------------------------------------------------------
     def declare(self, values: Setting, shown: Mapping[str, ca.SX]) -> None:
@@ -355,7 +355,7 @@ class Controls:
         direction = DIRECTIONS[sensor.compare]
         name = f"{slug(sensor.label) or 'sensor'}_{sensor.id}"
         resets: list[tuple[Any, Any]] = []
-        if sensor.evaluate_id:
+        if sensor.evaluate_id in self._stored:
             value = values.given(self._model.find(Sensor_Evaluate, sensor.evaluate_id))
             resets.append((self._stored[sensor.evaluate_id], value))
         if sensor.print:

@@ -79,11 +79,15 @@ class Wheels:
         return iter(self._wheels.values())
 
     def momentum(self, values: Setting, wheel: Inertia_Wheel) -> ca.SX:
-        """h along the axis [force length time]; the model's unit factor is in it."""
+        """h along the axis [force length time], the model's unit factor in it; 0 of one switched off."""
+        if wheel.id not in self._spins:
+            return ca.SX(0)
         return ca.SX(values.number(wheel, "inertia") * values.model.units.factor * self._spins[wheel.id])
 
     def rate(self, values: Setting, wheel: Inertia_Wheel) -> ca.SX:
-        """Spin rate relative to the body."""
+        """Spin rate relative to the body; 0 of a wheel that is switched off."""
+        if wheel.id not in self._spins:
+            return ca.SX(0)
         return self._spins[wheel.id] - ca.dot(
             axis(values, wheel), values.kinematics.marker(wheel.marker_id).w
         )

@@ -6,7 +6,7 @@ import pytest
 
 from blocks.contract.trace import trace
 from blocks.errors import BlockError, ExpressionError, ModelError
-from cosim import Diagram, linearize
+from cosim import Diagram, linearize, simulate
 from plant import GammaQ, Plant, PlantWarning
 from plant.elements import (
     Body_Point,
@@ -20,12 +20,15 @@ from plant.elements import (
     Force_Gravity,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
+    Inertia_Wheel,
     Model,
     Motion_Joint,
     Post_Request,
     Reference_Array,
     Reference_Marker,
     Reference_Variable,
+    Sensor_Evaluate,
+    Sensor_Event,
 )
 from tests.helpers.plants import Alone, deck
 from tests.helpers.refused_plants import UNIT, axle, refused, refused_equations
@@ -111,12 +114,27 @@ def test_markers_of_a_body_that_is_switched_off():
     refused(axle(*off, Reference_Variable(id=1, expr="DX(20, 40)")), "expr: marker=40 " + told)
 
 
-@pytest.mark.parametrize("reads", ["VARVAL(1)", "DIF(1)"])
+@pytest.mark.parametrize("reads", ["VARVAL(1)", "DIF(1)", "SENVAL(1)", "WHEELH(1)", "WHEELW(1)"])
 def test_values_of_elements_that_are_switched_off(reads):
-    """They are 0, which was not said."""
-    off = [Reference_Variable(id=1, expr="5", is_active=False), Control_Diff(id=1, expr="5", is_active=False)]
-    with pytest.warns(PlantWarning, match="Reference_Variable id=2.*which is switched off: its value is 0"):
-        Plant.from_model(axle(*off, Reference_Variable(id=2, expr=f"{reads} + 1")))
+    """They are 0, which was not said; of sensors and wheels a KeyError was."""
+    off = [
+        Reference_Variable(id=1, expr="5", is_active=False),
+        Control_Diff(id=1, expr="5", is_active=False),
+        Sensor_Evaluate(id=1, expr="5", is_active=False),
+        Inertia_Wheel(id=1, marker_id=20, inertia=0.1, w_ic=3.0, is_active=False),
+        Sensor_Event(id=1, expr="TIME", value=0.2, compare="GE", halt=True, evaluate_id=1),
+    ]
+    shown = [Reference_Variable(id=2, expr=f"{reads} + 1"), Control_PlantOutput(id=1, variable_id_list=(2,))]
+    with pytest.warns(PlantWarning) as caught:
+        plant = Plant.from_model(axle(*off, *shown))
+    said = [str(w.message) for w in caught]
+    for reader in ("Reference_Variable id=2, expr", "Sensor_Event id=1"):
+        (line,) = [text for text in said if text.startswith(f"{reader}: reads")]
+        assert "which is switched off: its value is 0" in line
+    d = Diagram("off")
+    d.add("plant", plant)
+    r = simulate(d, until=0.5, engine="reference")
+    assert r["plant.output_1"][-1] == pytest.approx([1.0]) and r.time[-1] == pytest.approx(0.2)
 
 
 def test_motions_of_a_joint_that_is_switched_off():

@@ -392,6 +392,19 @@ def test_unknown_element_is_told_once_per_type() -> None:
     assert "2 of them, the first at line 41" in text
 
 
+def test_known_element_inside_another() -> None:
+    inner = '<Reference_Marker id="77" body_id="1"/>'
+    array = f'<Reference_Array id="9" type="IC">1 {inner}</Reference_Array>'
+    (text,) = warned("  </Model>", f"{array}</Model>")
+    assert "Reference_Marker id=77: stands inside another element and is ignored (1 of them" in text
+    body = f'<Body_Rigid id="9" cg_id="77" mass="1">{inner}</Body_Rigid>'
+    with (
+        pytest.warns(PlantWarning, match="move it out"),
+        pytest.raises(ModelProblems, match="inside another"),
+    ):
+        read_model(DECK.replace("  </Model>", f"{body}</Model>").encode())
+
+
 def test_unknown_element_with_a_near_miss() -> None:
     texts = warned("  </Model>", '<Force_SpringDampr id="9"/></Model>')
     assert texts[0].endswith("did you mean 'Force_SpringDamper'?")

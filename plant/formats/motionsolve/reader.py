@@ -290,6 +290,10 @@ class _Reader:
         """One warning per unknown element type, one per unknown attribute of a type."""
         for count, (tag, node) in enumerate(self.unknown.items()):
             first = f"{self.times[tag]} of them, the first at line {node.source.line}"
+            if tag in TAGS:
+                fault = f"stands inside another element and is ignored ({first}); move it out, beside that"
+                yield line(_place(node, node.tag), fault)
+                continue
             near = _guess(node.tag, ELEMENTS) if count < GUESSES else ""
             cure = INSTEAD.get(tag) or near or "without it the model may move differently"
             fault = f"this element type is not supported and is ignored ({first}); {cure}"
