@@ -21,6 +21,7 @@ from plant.elements import (
     Save,
     Simulate,
 )
+from plant.elements.element import Idle
 from plant.reporting import PlantWarning
 
 if TYPE_CHECKING:
@@ -83,7 +84,23 @@ def modify(stage: Stage, command: Modification) -> DeckStep:
             "model stands. Write it before the first Simulate.",
             PlantWarning,
         )
+    _mention_idle(command, changed_by(command, stage.model))
     return _changed(stage, command, f"has another {', '.join(name for name, _ in command.changes)}")
+
+
+def _mention_idle(command: Modification, element: Element) -> None:
+    """Warn of attributes in a command that change nothing of the element."""
+    changes = dict(command.changes)
+    written = {*changes, *(name for name, _ in changes.get("attributes", ()))}
+    idle = [
+        replace(i, names=names)
+        for i in element.idle()
+        if (names := tuple(n for n in i.names if n in written))
+    ]
+    if "is_active" in written and not element.switchable:
+        idle.append(Idle(("is_active",), f"{element.tag} elements cannot be switched", "delete it"))
+    for each in idle:
+        warn_user(f"{command.where}: {each}.", PlantWarning)
 
 
 def _changed(stage: Stage, command: Activate | Deactivate | Modification, what: str) -> DeckStep:

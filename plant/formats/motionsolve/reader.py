@@ -255,8 +255,10 @@ class _Reader:
         if extra:
             values["attributes"] = tuple(extra)
         if node.text.strip():
+            before = self.draft.elements.get(cls.tag, {}).get(values.get("id", 0)) if change else None
+            given = {"type": getattr(before, "type", None)} | values  # which says what the text holds
             try:
-                values.update(cls.read_text(node.text, values))
+                values.update(cls.read_text(node.text, given))
             except ValueError as fault:
                 failed.add("text")
                 self._fault(node, cls, str(fault))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,33 @@ def test_a_setting_can_be_taken_back():
     damped = complex(-0.75, np.sqrt(25 - 0.75**2))
     conjugate = [complex(s.real, abs(s.imag)) for s in found]
     assert conjugate == pytest.approx([damped, 5j, damped], abs=1e-9)
+
+
+def test_the_text_of_an_array_holds_what_its_type_says():
+    """y' = u - y with u = 1 for half a second, then 2."""
+    lag = (
+        '<Reference_Variable id="1" expr="1"/><Reference_Variable id="2" expr="2"/>'
+        '<Reference_Array id="1" type="U">1</Reference_Array>'
+        '<Reference_Array id="2" type="X" num_element="1"/><Reference_Array id="3" type="Y" num_element="1"/>'
+        '<Control_SISO id="1" x_array_id="2" y_array_id="3" u_array_id="1" numerator_coef="1" '
+        'denominator_coef="1 1"/><Post_Request id="2" label="y" type="EXPRESSION" expr1="ARYVAL(3,1)"/>'
+    )
+    run = ran(FALLING + lag, TIGHT + HALF + '<Reference_Array id="1">2</Reference_Array>' + ONE)
+    e = np.exp(-0.5)
+    assert run.result["plant.request_y"][-1] == pytest.approx([(1 - e) * e + 2 * (1 - e)], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('<Reference_Variable id="1" penalty="3"/>', "Reference_Variable id=1: penalty changes nothing"),
+        ('<Reference_Marker id="20" is_active="FALSE"/>', "id=20: is_active changes nothing"),
+        ('<Reference_Variable id="1" expr="2"/>', ""),
+    ],
+)
+def test_what_changes_nothing_is_said(change, said):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ran(FALLING + '<Reference_Variable id="1" expr="1"/>', HALF + change + ONE)
+    idle = [str(w.message) for w in caught if "changes nothing" in str(w.message)]
+    assert [said in text for text in idle] == [True] * bool(said)
