@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import networkx as nx
 
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError
 from plant.elements import (
     Control_PlantInput,
@@ -22,8 +23,8 @@ from plant.elements.kinds import ExpressionText as Formula
 from plant.elements.kinds import NumberOrExpression
 from plant.equations.requests import channels
 from plant.expressions.expression import Expression, parse_optional
-from plant.expressions.references import mention_extrapolated, wrong_references
-from plant.reporting import ModelProblems
+from plant.expressions.references import mention_extrapolated, shared_ids, wrong_references
+from plant.reporting import ModelProblems, PlantWarning
 
 Key = tuple[str, int, str]  # element type, id, attribute
 Formulas = Mapping[Key, Expression]
@@ -38,6 +39,7 @@ def formulas_of(model: Model) -> Formulas:
     """
     problems: list[str] = []
     found: dict[Key, Expression] = {}
+    shared: dict[tuple[str, str], None] = {}
     for element, attribute, text in _texts(model):
         try:
             parsed = parse_optional(text, f"{element.where}, {attribute}")
@@ -50,10 +52,13 @@ def formulas_of(model: Model) -> Formulas:
             problems += wrong
             if not wrong:
                 mention_extrapolated(model, parsed)
+                shared |= {(element.where, text): None for text in shared_ids(model, parsed)}
             problems += _depends(element, attribute, parsed)
     problems += _recursive(model, found)
     if problems:
         raise ModelProblems(problems, about=model.file or model.name)
+    for where, said in shared:
+        warn_user(f"{where}: {said}, which has the same id. Give each an id of its own.", PlantWarning)
     return MappingProxyType(found)
 
 

@@ -11,6 +11,7 @@ from blocks.contract.user_lines import warn_user
 from blocks.errors import ExpressionError
 from plant.elements import (
     ELEMENTS,
+    FORCES,
     Control_Diff,
     Control_PlantInput,
     Control_PlantOutput,
@@ -75,6 +76,24 @@ def mention_extrapolated(model: Model, expression: Expression) -> None:
                 f"{spline.x[-1]:g}; beyond them it goes on along its {how}. Add points.",
                 PlantWarning,
             )
+
+
+def shared_ids(model: Model, expression: Expression) -> Iterator[str]:
+    """What is said of a call that reads one of several elements, of different types, with the id it names."""
+    for step in expression.steps:
+        function = FUNCTIONS.get(step.operation)
+        refers = function.refers(*step.literals) if function is not None and function.takes_literals else ()
+        for tags, id in (ids for kind, ids in refers if kind == "element"):
+            known = [model.elements.get(tag, {}).get(int(id)) for tag in _in_order(str(tags).split("|"))]
+            found = [element.where for element in known if element is not None and element.is_active]
+            if len(found) > 1:
+                yield f"{step.operation}({id}, ...) reads {found[0]}, and not {' or '.join(found[1:])}"
+
+
+def _in_order(tags: list[str]) -> list[str]:
+    """Tags in the order in which elements of these types are looked for."""
+    forces = [kind.tag for kind in FORCES]
+    return sorted(tags, key=lambda tag: forces.index(tag) if tag in forces else tags.index(tag))
 
 
 def until_the_end(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from blocks.contract.trace import trace
@@ -20,6 +22,8 @@ from plant.elements import (
     Force_Gravity,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
+    Force_Vector_OneBody,
+    Force_Vector_TwoBody,
     Inertia_Wheel,
     Model,
     Motion_Joint,
@@ -135,6 +139,29 @@ def test_values_of_elements_that_are_switched_off(reads):
     d.add("plant", plant)
     r = simulate(d, until=0.5, engine="reference")
     assert r["plant.output_1"][-1] == pytest.approx([1.0]) and r.time[-1] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(("off", "value"), [(False, 3.0), (True, 5.0)])
+def test_a_function_that_could_read_two_elements(off, value):
+    """Ids are unique per type of element: the first of the types that is active is read."""
+    pair = Force_Vector_TwoBody(
+        id=1, type="FORCEONLY", i_marker_id=20, j_floating_marker_id=10, ref_marker_id=0,
+        fz_expression="3", is_active=not off,
+    )  # fmt: skip
+    one = Force_Vector_OneBody(id=1, type="FORCEONLY", marker_id=20, ref_marker_id=0, fz_expression="5")
+    request = Post_Request(id=1, type="ELEMENTAL_FORCE", elem_type="GFORCE", elem_id=1)
+    read, output = (
+        Reference_Variable(id=1, expr="GFORCE(1,0,4)"),
+        Control_PlantOutput(id=1, variable_id_list=(1,)),
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        plant = Plant.from_model(axle(pair, one, request, read, output))
+    said = [str(w.message) for w in caught if "same id" in str(w.message)]
+    told = "GFORCE(1, ...) reads Force_Vector_TwoBody id=1, and not Force_Vector_OneBody id=1, which has"
+    readers = () if off else ("Reference_Variable id=1", "Post_Request id=1")
+    assert len(said) == len(readers) and all(any(f"{r}: {told}" in text for text in said) for r in readers)
+    assert Alone(plant).output("output_1") == value
 
 
 def test_motions_of_a_joint_that_is_switched_off():
