@@ -96,6 +96,17 @@ def test_what_is_solved_for_is_up_to_date_where_crossings_are_looked_at():
     assert told == [0.0]
     way.locate(0.0, 1.0)
     assert [*dict.fromkeys(told)] == [*dict.fromkeys(way.visited)]  # wherever one is evaluated
+    for look in (lambda: way.resolved(0.0, 1.0), lambda: way.crossings.located([0])):
+        told.clear()
+        way.visited.clear()
+        look()
+        assert len(told) == len(way.visited) > 0
+    way.crossings._timed_events, way.crossings._event_times = np.zeros(0, int), np.zeros(0, int)
+    way.crossings._timed_segment, way.crossings.workspace.context.h = np.full(1, -1), np.zeros(1)
+    way.crossings._following = {0: (lambda: told.append("given") or np.ones(1), np.array([0]))}
+    told.clear()
+    way.crossings.begin_segment(0)
+    assert len(told) == 2 and told[1] == "given"
 
 
 def firing(values, rates=None, stored=(1.0,), directions=(0,), eager=(False,), threshold=0.5):
