@@ -137,14 +137,32 @@ static double as_set(const unit *u, uint32_t reference)
     }
 }
 
-/* The unknowns where the knowns are moved by so much times the seed; everything is found anew from what was set. */
+static int is_time(const unit *u, uint32_t reference) { return u->model->numbers[reference].kind == UNIT_TIME; }
+
+/* Set a known, also to what a tool may not: a parameter beyond its limit, or the start of the run, with all that is
+   counted from it. */
+static int move(unit *u, uint32_t reference, double by)
+{
+    pl_context *c = &u->context;
+    const unit_number *n = &u->model->numbers[reference];
+
+    if (n->kind != UNIT_TIME && n->kind != UNIT_PARAMETER) return unit_set(u, reference, as_set(u, reference) + by);
+    if (n->kind == UNIT_PARAMETER) c->p[n->place] += by;
+    else c->origin = c->t = u->start = u->start + by;
+    u->row_known = u->rates_known = 0;
+    u->renewed = 1;
+    return UNIT_OK;
+}
+
+/* The unknowns where the knowns, time or all others, are moved by so much times the seed; everything is found anew from
+   what was set. */
 static int moved(unit *u, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
-                 const double *seed, double by, double weight, double *result)
+                 const double *seed, int of_time, double by, double weight, double *result)
 {
     int status = UNIT_OK;
 
     for (size_t k = 0; k < n_knowns && !status; k++)
-        if (seed[k] != 0.0) status = unit_set(u, knowns[k], as_set(u, knowns[k]) + by * seed[k]);
+        if (seed[k] != 0.0 && is_time(u, knowns[k]) == of_time) status = move(u, knowns[k], by * seed[k]);
     for (size_t i = 0; i < n_unknowns && !status; i++) {
         double value;
         status = unit_get(u, unknowns[i], &value);
@@ -154,7 +172,22 @@ static int moved(unit *u, const uint32_t *unknowns, size_t n_unknowns, const uin
     return status ? status : restored;
 }
 
-/* Central difference along a direction. */
+static const double SMALL = 6e-6; /* the cube root of rounding */
+
+/* The part of a derivative that is along time: what lies before the start is not asked about, as a listed instant may
+   be there. */
+static int after_start(unit *u, const uint32_t *unknowns, size_t n_unknowns, uint32_t time, double seed, double *result)
+{
+    static const double weights[] = {-1.5, 2.0, -0.5}; /* second order */
+    const double h = SMALL * fmax(1.0, fabs(u->start)), one = 1.0;
+    int status = UNIT_OK;
+
+    for (int i = 0; i < 3 && !status; i++)
+        status = moved(u, unknowns, n_unknowns, &time, 1, &one, 1, i * h, weights[i] * seed / h, result);
+    return status;
+}
+
+/* Central difference along a direction; forward along time. */
 static int difference(unit *u, const uint32_t *unknowns, size_t n_unknowns, const uint32_t *knowns, size_t n_knowns,
                       const double *seed, double *result)
 {
@@ -162,16 +195,20 @@ static int difference(unit *u, const uint32_t *unknowns, size_t n_unknowns, cons
     int status = unit_unsettle(u);
 
     memset(result, 0, sizeof(double) * n_unknowns);
-    for (size_t k = 0; k < n_knowns; k++) {
+    if (!status) status = unit_save(u, &u->aside);
+    for (size_t k = 0; k < n_knowns && !status; k++) {
         if (seed[k] == 0.0) continue;
+        if (is_time(u, knowns[k])) {
+            status = after_start(u, unknowns, n_unknowns, knowns[k], seed[k], result);
+            continue;
+        }
         scale = fmax(scale, fabs(as_set(u, knowns[k])));
         size = fmax(size, fabs(seed[k]));
     }
-    if (!status) status = unit_save(u, &u->aside);
     if (status || size == 0.0) return status;
-    const double h = 6e-6 * scale / size; /* the cube root of rounding */
+    const double h = SMALL * scale / size;
     for (int side = -1; side <= 1 && !status; side += 2)
-        status = moved(u, unknowns, n_unknowns, knowns, n_knowns, seed, side * h, side / (2.0 * h), result);
+        status = moved(u, unknowns, n_unknowns, knowns, n_knowns, seed, 0, side * h, side / (2.0 * h), result);
     return status;
 }
 

@@ -205,6 +205,47 @@ def test_entries_of_a_matrix_are_knowns_and_its_zeros_do_nothing(tmp_path):
         assert "is no output" in m.log[-1]
 
 
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_derivatives_by_time_through_a_tick_at_the_start(version, tmp_path):
+    """At t = 2, where a step of 7 is: of t^2, of t sampled, of t^2 + x + step, by time and by x."""
+    d = Diagram("times")
+    clock = d.add("clock", B.Clock())["y"]
+    d.connect(clock, d.add("square", B.Function(lambda t: t * t))["t"])
+    d.connect(clock, d.add("hold", B.Hold(sample=0.1))["u"])
+    gain, both = d.add("x", B.Integrator(0.5)), d.add("both", B.Sum("+++"))
+    d.connect(d.inport("u"), gain["u"])
+    d.connect("square.y", both["in1"])
+    d.connect(gain["y"], both["in2"])
+    d.connect(d.add("step", B.Step(time=2.0, after=7.0))["y"], both["in3"])
+    d.outport("square", "square.y")
+    d.outport("held", "hold.y")
+    d.outport("sum", both["y"])
+    outputs = ["square", "held", "sum"]
+    with Opened(export_fmu(d, tmp_path / "c.fmu", version=version), initialise=False) as m:
+        if m.is_2:
+            m.unit.setupExperiment(startTime=2.0)
+            m.unit.enterInitializationMode()
+        else:
+            m.unit.enterInitializationMode(startTime=2.0)
+        more = {} if m.is_2 else {"nSensitivity": 3}
+        ask = m.unit.getDirectionalDerivative
+        found = ask(m.refs(*outputs), m.refs("time"), [1.0], **more)
+        assert found == pytest.approx([4.0, 1.0, 4.0], rel=1e-8)
+        x = next(n for n, v in m.variables.items() if n.startswith("x.") and v.causality == "local")
+        found = ask(m.refs(*outputs), m.refs(x, "time"), [3.0, -2.0], **more)
+        assert found == pytest.approx([-8.0, -2.0, -8.0 + 3.0], rel=1e-8)
+        assert (m.get("time"), m.get("held"), m.get("sum")) == (2.0, 2.0, 11.5)
+        if not m.is_2:
+            found = m.unit.getAdjointDerivative(
+                m.refs(*outputs), m.refs("time"), [1.0, 10.0, 100.0], nSensitivity=1
+            )
+            assert found == pytest.approx([4.0 + 10.0 + 400.0], rel=1e-8)
+        m.unit.exitInitializationMode()
+        m.time = 2.0
+        m.step(0.15)
+        assert m.get("held") == pytest.approx(2.1)
+
+
 def test_adjoints_through_a_tick_at_the_start_are_differences(tmp_path):
     """u = -K x by the tick at 0 s, of two inputs: du/dx = -K, du/dK = -x; what is set stays."""
     d = Diagram("feedback")
