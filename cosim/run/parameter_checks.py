@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,7 @@ def check_parameters(system: System, p: np.ndarray, names: Iterable[str]) -> Non
     ------
     PlantloopError    as where the block is made, with its path
     """
-    for part in _parts(system, names):
+    for part in asked_about(system, names):
         part.check(p)
 
 
@@ -44,12 +44,12 @@ class RunChecks:
     (a mass above 0, low below high) are those of convex sets; numbers that are 0 are looked at beside.
     """
 
-    parts: tuple[_Part, ...]
+    parts: tuple[AskedBlock, ...]
 
     @staticmethod
     def of(system: System, names: Iterable[str]) -> RunChecks:
         """Those of the blocks that have these parameters."""
-        return RunChecks(tuple(_parts(system, names)))
+        return RunChecks(tuple(asked_about(system, names)))
 
     def beyond(self, p: np.ndarray, ends: Ends) -> RunChecks:
         """Those alone that could refuse a run whose numbers are those of p, (np,), or lie between `ends`."""
@@ -67,27 +67,28 @@ class RunChecks:
 
 
 @dataclass(frozen=True)
-class _Part:
+class AskedBlock:
     """A block of a system with its parameters, under the names of the fields they are the values of."""
 
     path: str
     block: Block
     slots: Mapping[str, ParameterSlot]
 
-    def check(self, p: np.ndarray) -> None:
-        """Ask the block about the numbers in p."""
+    def check(self, p: np.ndarray, names: Collection[str] = ()) -> None:
+        """Ask the block about the numbers in p; about some parameters alone, or all."""
         values = {}
-        for name, slot in self.slots.items():
+        for name in names or self.slots:
+            slot = self.slots[name]
             array = slot.mask.astype(float)
             array[slot.mask] = p[slot.index]
             values[name] = array if slot.shape else float(array)
         with naming_block(self.path):
             self.block.check_parameters(values)
 
-    def error(self, p: np.ndarray) -> PlantloopError | None:
-        """What the block refuses of the numbers in p, if anything."""
+    def error(self, p: np.ndarray, names: Collection[str] = ()) -> PlantloopError | None:
+        """What the block refuses of the numbers in p, if anything; see `check`."""
         try:
-            self.check(p)
+            self.check(p, names)
         except PlantloopError as error:
             return error
         return None
@@ -149,7 +150,7 @@ def refuse_booleans(system: System, name: str, value: object) -> None:
         )  # fmt: skip
 
 
-def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:
+def asked_about(system: System, names: Iterable[str]) -> Iterator[AskedBlock]:
     """The blocks of these parameters, each once."""
     names = list(names)
     if not names:
@@ -165,4 +166,4 @@ def _parts(system: System, names: Iterable[str]) -> Iterator[_Part]:
             for own, field in fields.items()
             if field or own not in taken  # a parameter that only has the name of a field is not its value
         }
-        yield _Part(path, block, {name: slot for name, slot in slots.items() if slot is not None})
+        yield AskedBlock(path, block, {name: slot for name, slot in slots.items() if slot is not None})

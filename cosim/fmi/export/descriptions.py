@@ -10,6 +10,7 @@ from lxml import etree
 
 from cosim.fmi.export.exported_variables import Exported, Variables
 from cosim.fmi.export.model_structure import Structure, Unknown
+from cosim.fmi.export.parameter_limits import Limits
 from cosim.fmi.export.unit_definitions import unit_definition
 from cosim.version import __version__
 
@@ -96,10 +97,19 @@ def _text(root: etree._Element) -> bytes:
 
 
 def _limits(v: Exported, k: int | None = None) -> dict[str, object]:
-    """Unit and nominal of a variable, or of one of its numbers."""
+    """Unit, nominal and range of a variable, or of one of its numbers."""
     nominal = v.nominal[k or 0] if v.nominal else 1.0
     unit = v.unit if k is None else (v.units[k] if v.units else "")
-    return {"unit": unit or None, "nominal": None if nominal == 1.0 else nominal}
+    own = [v.limits.get(n) for n in (range(v.size) if k is None else [k])]
+    low, high = _ends(own)
+    return {"unit": unit or None, "nominal": None if nominal == 1.0 else nominal, "min": low, "max": high}
+
+
+def _ends(limits: Sequence[Limits | None]) -> tuple[float | None, float | None]:
+    """The least and the largest that all of some numbers may be."""
+    lows = {limit.low.value if limit and limit.low else None for limit in limits}
+    highs = {limit.high.value if limit and limit.high else None for limit in limits}
+    return lows.pop() if len(lows) == 1 else None, highs.pop() if len(highs) == 1 else None
 
 
 # --- FMI 2 ----------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from blocks.contract.units import SECOND, units_of
 from blocks.errors import PlantloopError
+from cosim.fmi.export.parameter_limits import Limits, limits_of
 from cosim.run.context import Context
 from cosim.slots import MemorySlot
 from cosim.system import System
@@ -39,6 +40,7 @@ class Exported:
     start : (size,) float, None where the model computes it
     shape : of an array, () for a number; reference : of its first number
     derivative_of : reference of the state whose derivative it is
+    limits : by number, what a parameter may be
     """
 
     name: str
@@ -54,6 +56,7 @@ class Exported:
     units: tuple[str, ...] = ()
     text: str = ""
     derivative_of: int | None = None
+    limits: Mapping[int, Limits] = field(default_factory=dict, hash=False)
 
     @property
     def size(self) -> int:
@@ -227,14 +230,17 @@ class _Shown:
                       units=units, text=_labels(signal))  # fmt: skip
 
     def add_parameters(self) -> None:
+        limits = limits_of(self.system, self.context)
         for name, parameter in self.system.parameters.items():
             places = np.full(math.prod(parameter.shape), -1)
             places[np.ravel(parameter.mask)] = parameter.index
             start = np.zeros(len(places))
             start[places >= 0] = self.context.p[parameter.index]
             units = (parameter.unit,) * len(places) if parameter.unit else ()
+            own = {k: limits[p] for k, p in enumerate(places.tolist()) if p in limits}
             self.make.add(name, "UNIT_PARAMETER", places, "parameter", "tunable", "exact",
-                          shape=tuple(parameter.shape), start=start, units=units)  # fmt: skip
+                          shape=tuple(parameter.shape), start=start, units=units,
+                          limits=own)  # fmt: skip
 
     def add_locals(self, names: Sequence[str]) -> None:
         """Further signals to show, unless another variable shows the same."""

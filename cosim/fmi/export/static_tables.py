@@ -20,6 +20,7 @@ from cosim.engines.native.methods import run_settings, take
 from cosim.engines.native.tables import tables_of
 from cosim.fmi.export.exported_variables import Variables
 from cosim.fmi.export.model_structure import Structure
+from cosim.fmi.export.parameter_limits import Limit, Limits
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
@@ -115,7 +116,7 @@ def tables(
         ".name": quoted(name), ".token": quoted(token), ".system": "&t_system", ".settings": "&t_settings",
         **code, ".x": "start_x", ".h": "start_h", ".w": "start_w", ".p": "start_p",
         ".n_numbers": str(len(variables.numbers)), ".numbers": "numbers", ".sizes": "sizes",
-        ".depends": "depends",
+        ".depends": "depends", ".n_limits": str(len(_limited(variables))), ".limits": "limits",
         ".n_inputs": str(len(inputs)), ".inputs": "inputs", ".n_shown": str(len(variables.shown)),
         ".shown": "shown", ".n_pieces": str(len(pieces)), ".pieces": "pieces", ".state_names": "state_names",
         ".event_names": "event_names", ".segment_names": "segment_names",
@@ -133,11 +134,37 @@ def _numbers(
     return [
         f"static const unit_number numbers[] = {{{numbers}}};\n",
         _depends(structure),
+        _limits(variables),
         array("sizes", np.array(variables.sizes, np.int32)),
         array("inputs", np.array(inputs, np.int32)),
         array("shown", np.array(variables.shown, np.int32)),
         array("pieces", np.array(pieces, np.int32)),
     ]
+
+
+def _limited(variables: Variables) -> list[tuple[int, str, Limits]]:
+    """Parameters with limits: places in p in rising order, names, limits."""
+    found = [
+        (v.places[k], name, v.limits[k])
+        for v in variables.of("UNIT_PARAMETER")
+        for name, k in v.scalars()
+        if k in v.limits
+    ]
+    return sorted(found, key=lambda limited: limited[0])
+
+
+def _limits(variables: Variables) -> str:
+    rows = [
+        f"{{{place}, {number(low.value if low else 0.0)}, {number(high.value if high else 0.0)}, "
+        f"{_closed_or_open(low)}, {_closed_or_open(high)}, {quoted(name)}, {quoted(limits.text)}}}"
+        for place, name, limits in _limited(variables)
+        for low, high in ((limits.low, limits.high),)
+    ]
+    return f"static const unit_limit limits[] = {{{', '.join(rows) or '{0}'}}};\n"
+
+
+def _closed_or_open(limit: Limit | None) -> int:
+    return 0 if limit is None else 1 + limit.open
 
 
 def _names(system: System) -> list[str]:

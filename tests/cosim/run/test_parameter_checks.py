@@ -9,7 +9,7 @@ import pytest
 
 from blocks import FirstOrder, PlantloopError, Saturation, Sine, StateSpace
 from cosim import Diagram, Simulation, linearize, simulate, simulate_many, trim
-from cosim.run.parameter_checks import RunChecks, _Part
+from cosim.run.parameter_checks import AskedBlock, RunChecks
 from plant import Plant
 from tests.helpers.decks import deck, slider
 
@@ -111,7 +111,7 @@ def slot(places, mask, shape):
 def part(check):
     """Numbers 1 and 2 of p are those of a vector whose middle is structural, number 0 is `gain`."""
     slots = {"gain": slot([0], True, ()), "vector": slot([2, 1], [True, False, True], (3,))}
-    return _Part("there/it", SimpleNamespace(check_parameters=check), slots)
+    return AskedBlock("there/it", SimpleNamespace(check_parameters=check), slots)
 
 
 def test_a_block_is_asked_about_its_own_numbers_in_their_shape():

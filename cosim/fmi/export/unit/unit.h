@@ -27,6 +27,14 @@ typedef struct {
     int32_t kind, place;
 } unit_number;
 
+/* What a parameter may be. */
+typedef struct {
+    int32_t place; /* in p */
+    double low, high;
+    int32_t lower, upper; /* 0: there is no such limit, 1: it may be the limit, 2: it may not */
+    const char *name, *text;
+} unit_limit;
+
 /* What a variable depends on, number by number: number k on `on[start[k]]` to before `on[start[k + 1]]`. */
 typedef struct {
     uint32_t reference;
@@ -48,6 +56,8 @@ typedef struct {
     const unit_number *numbers;              /* by value reference */
     const int32_t *sizes;                    /* numbers of the variable that begins at a reference, else 0 */
     const unit_depends *depends;             /* of all variables the model computes */
+    int32_t n_limits;
+    const unit_limit *limits;                /* of parameters that have any, by rising places */
     int32_t n_inputs;
     const int32_t *inputs;                   /* places in h */
     int32_t n_shown;

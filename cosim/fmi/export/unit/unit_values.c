@@ -52,6 +52,25 @@ static int not_set(const unit *u, uint32_t reference, const char *why)
     return UNIT_ERROR;
 }
 
+/* What a parameter may be; null where that is anything. */
+static const unit_limit *limit_of(const unit_model *m, int32_t place)
+{
+    int32_t first = 0, end = m->n_limits;
+
+    while (first < end) {
+        const int32_t middle = (first + end) / 2;
+        if (m->limits[middle].place < place) first = middle + 1;
+        else end = middle;
+    }
+    return first < m->n_limits && m->limits[first].place == place ? &m->limits[first] : NULL;
+}
+
+static int is_beyond(const unit_limit *l, double value)
+{
+    if (l->lower && (value < l->low || (l->lower == 2 && value == l->low))) return 1;
+    return l->upper && (value > l->high || (l->upper == 2 && value == l->high));
+}
+
 int unit_set(unit *u, uint32_t reference, double value)
 {
     const unit_model *m = u->model;
@@ -69,6 +88,12 @@ int unit_set(unit *u, uint32_t reference, double value)
     if (n->kind == UNIT_PARAMETER && u->mode == UNIT_CONTINUOUS)
         return not_set(u, reference, "parameters change in event mode");
     if (isnan(value)) return not_set(u, reference, "the value is not a number");
+    const unit_limit *limit = n->kind == UNIT_PARAMETER ? limit_of(m, n->place) : NULL;
+    if (limit && is_beyond(limit, value)) {
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: parameter '%s' is set to %.9g; it has to be %s.", m->name,
+                 limit->name, value, limit->text);
+        return UNIT_ERROR;
+    }
     if (u->mode == UNIT_INITIALIZATION) {
         const int status = unit_unsettle(u);
         if (status) return status;
