@@ -137,7 +137,7 @@ class CoSimulationUnit:
             if not tunable and (parameters[place] != self._given[place]).any():
                 raise FMUCallError(
                     f"FMU '{self._description.file}': '{v.name}' is {v.variability} and was changed in a "
-                    f"run, to {parameters[place].tolist()}.",
+                    f"run, at t={self._time:.9g} s, to {parameters[place].tolist()}.",
                     port=v.name,
                     time=self._time,
                     hint="Give it before the run, with parameters= or start=.",

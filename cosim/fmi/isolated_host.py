@@ -56,7 +56,11 @@ class Host:
         self._stepping: Callable[[float, float], int] | None = None
 
     def serve(self) -> None:
-        """Answer until the other end is closed."""
+        """Answer until the other end is closed, in the midst of a call too."""
+        with contextlib.suppress(ConnectionError):
+            self._answer()
+
+    def _answer(self) -> None:
         while header := self._received(REQUEST.size):
             operation, number, a, b = REQUEST.unpack(header)
             payload, time = b"", 0.0

@@ -180,7 +180,10 @@ def check_has_start(d: FMUDescription, v: Variable) -> None:
     if not v.is_start_settable:
         what = f"is {_article(v)} and found by the FMU itself"
         what = "is constant" if v.variability == "constant" else what
-        raise d.fault(f"start of '{v.name}': it {what}", name=v.name)
+        same = (u for u in d.variables.values() if (u.type, u.reference) == (v.type, v.reference))
+        settable = next((u.name for u in same if u.is_start_settable), None)
+        hint = None if settable is None else f"It is another name of '{settable}': give that one."
+        raise d.fault(f"start of '{v.name}': it {what}", hint, v.name)
 
 
 def _article(v: Variable) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from blocks import Clock, Constant
 from blocks.errors import PlantloopError, SimulationError
 from cosim import FMU, Diagram, Simulation, simulate
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.isolated_host import SHARED, Host
 from tests.helpers.fmus import build_fmu
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="isolation needs a POSIX system")
@@ -108,3 +111,14 @@ def test_the_native_engine_says_what_it_cannot_call() -> None:
     said = r"block 'ball' calls FMU '\w+\.fmu' \(isolate=True\) in Python"
     with pytest.raises(PlantloopError, match=said):
         simulate(d, until=0.1, engine="native")
+
+
+def test_a_connection_that_breaks_ends_the_process_quietly() -> None:
+    """It wrote a traceback where its caller had gone in the midst of a call."""
+
+    class Broken:
+        def recv(self, size: int) -> bytes:
+            raise ConnectionResetError(104, "Connection reset by peer")
+
+    connection: Any = Broken()
+    Host(connection, mmap.mmap(-1, SHARED), -1).serve()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import PlantloopError
-from cosim import FMU, Diagram, linearize, simulate
+from cosim import FMU, Diagram, Simulation, linearize, simulate
 from cosim.fmi.fmi_errors import FMUError
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -123,3 +123,20 @@ def test_derivatives_that_its_values_contradict_are_not_taken(version: str) -> N
         model = linearize(d)
     np.testing.assert_allclose(model.A, [[-1.0]], atol=1e-8)
     np.testing.assert_allclose(model.C, [[1.0]], atol=1e-8)
+
+
+def test_what_cannot_be_set_says_what_can() -> None:
+    """Another name of a state in FMI 2.0, and a fixed parameter in a run: the cure, and the time."""
+    more = '<ScalarVariable name="height" valueReference="13"><Real/></ScalarVariable></ModelVariables>'
+    path = build_fmu("ball", change=lambda text: text.replace("</ModelVariables>", more))
+    with pytest.raises(FMUError, match=r"'height': it is a local and .* another name of 'h': give that one"):
+        FMU(path, kind="cs", start={"height": 2.0}).open()
+    d = Diagram("d")
+    d.add("m", FMU(path, kind="cs", sample="1/4"))
+    with Simulation(d) as sim:
+        sim.advance(0.5)
+        sim.set_parameter("m.g", -1.62)
+        with pytest.raises(
+            PlantloopError, match=r"'g' is fixed and was changed in a run, at t=0\.\d+ s, to \["
+        ):
+            sim.advance(1.0)
