@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blocks.contract.user_lines import warn_user
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.engine import Engine, Logged
 from cosim.engines.reference.log import SNAP
 from cosim.fmi.coupling.consistent_start import ConsistentStart
@@ -140,6 +140,25 @@ class MasterEngine(Engine):
     # --- running ----------------------------------------------------------------------------------
     def advance(self, until: float, progress: Callable[[float], None] | None = None) -> None:
         """See `Engine.advance`."""
+        try:
+            self._advance(until, progress)
+        except SimulationError as error:
+            self._tell_of_unit(error)
+            raise
+
+    def _tell_of_unit(self, error: SimulationError) -> None:
+        """Add to an error about an output that is no number which unit gave it."""
+        if not isinstance(error.value, float) or math.isfinite(error.value) or error.path is None:
+            return
+        for u in self._coupled.units:
+            if error.path.startswith(f"{u.path}."):
+                error.append(
+                    f"The output was given so by {u.block.name}: look at its inputs and parameters, "
+                    "give it a shorter sample, or ask its maker."
+                )
+                return
+
+    def _advance(self, until: float, progress: Callable[[float], None] | None) -> None:
         c, self._ours.deadline = self.context, self.deadline
         if not c.started:
             ConsistentStart(self._coupled, self._exchange).solve()

@@ -140,3 +140,15 @@ def test_what_cannot_be_set_says_what_can() -> None:
             PlantloopError, match=r"'g' is fixed and was changed in a run, at t=0\.\d+ s, to \["
         ):
             sim.advance(1.0)
+
+
+@ENGINES
+@pytest.mark.parametrize("coupling", [None, "gauss-seidel"])
+def test_an_output_of_co_simulation_that_is_no_number_names_the_fmu(
+    engine: str, coupling: str | None
+) -> None:
+    d = Diagram("d")
+    d.add("m", wild("output", "2.0", kind="cs", sample="1/8"))
+    said = r"'m\.y' = nan in block 'm' at t=0\.625 s .* by FMU '.*wild\.fmu': look at its inputs"
+    with pytest.raises(PlantloopError, match=said):
+        simulate(d, 1.0, engine=engine, coupling=coupling)
