@@ -392,6 +392,14 @@ def test_unknown_element_is_told_once_per_type() -> None:
     assert "2 of them, the first at line 41" in text
 
 
+@pytest.mark.parametrize("comment", ["", "<!-- the model -->"])
+def test_loose_text_that_no_element_goes_before(comment) -> None:
+    """As a mark that a forgotten bracket leaves."""
+    block = f"<Model>{comment} >\n"
+    with pytest.raises(ModelProblems, match="Model: begins with loose text.*'>'; delete it"):
+        read_model(DECK.replace("<Model>", block).encode())
+
+
 def test_known_element_inside_another() -> None:
     inner = '<Reference_Marker id="77" body_id="1"/>'
     array = f'<Reference_Array id="9" type="IC">1 {inner}</Reference_Array>'

@@ -121,7 +121,12 @@ class _Reader:
             self._model_node(node)
         for node in command.children if command is not None else ():
             self._command_node(node)
-        for node in (*model.children, *(command.children if command is not None else ())):
+        blocks = [block for block in (model, command) if block is not None]
+        for block in blocks:
+            if text := block.text.strip():
+                fault = f"begins with loose text, or has some behind a comment: {shown(text)}; delete it"
+                self.draft.problems.append(line(place(block.source, block.tag), fault))
+        for node in (node for block in blocks for node in block.children):
             if node.tail:  # such as a stray > or what is left of a forgotten <
                 fault = f"is followed by loose text, {shown(node.tail)}; delete it"
                 self.draft.problems.append(line(_place(node, node.tag), fault))
