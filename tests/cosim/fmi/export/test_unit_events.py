@@ -72,12 +72,12 @@ class Unit:
         self.u = u = r.new("unit", model=self.model, exchange=exchange, log=r.c.log_function())
         u.run.model, u.run.system, u.run.context = self.code, self.system, r.ffi.addressof(u, "context")
         u.run.settings = r.ffi.addressof(u, "settings")
-        u.run.out, u.run.k = r.array([0.0] * 20), r.array([0.0] * 8)
+        u.run.out, u.run.k, u.run.f1 = r.array([0.0] * 20), r.array([0.0] * 8), r.array([0.0] * 8)
         u.run.x0, u.run.x1, u.run.fired = r.array([0.0] * 2), r.array([0.0] * 2), r.array([1, 0], "int32_t")
         c = u.context
         c.t, c.x, c.h, c.p = 2.0, r.array([10.0, 20.0]), r.array([0.0, 1.0, 2.0, 3.0]), r.array([6.0, 7.0])
         c.signs = r.array([1.0, -1.0, 1.0])
-        u.rates, u.old_x, u.kept = r.array([0.0] * 2), r.array([8.0, 9.0]), r.array([0.0] * 4)
+        u.rates, u.old_x, u.kept = r.array([0.0] * 2), r.array([8.0, 9.0, 13.0, 11.0]), r.array([0.0] * 4)
         u.stop, u.old_t, u.run.unsolved_segment, u.run.counters.refused_by = math.inf, 1.0, -1, -1
         u.mode = 16
 
@@ -295,7 +295,8 @@ def test_continuous_time_mode_begins_where_event_mode_ended(runtime):
     unit = Unit(runtime, next=2.75)
     assert unit.call("enter_continuous_mode") == (OK, "")
     u = unit.u
-    assert (u.mode, u.old_t, list(u.old_x[0:2]), u.run.horizon) == (16, 2.0, [10.0, 20.0], math.inf)
+    begun = [10.0, 20.0, 3.0, 1.0]  # states, and inputs: see Unit
+    assert (u.mode, u.old_t, list(u.old_x[0:4]), u.run.horizon) == (16, 2.0, begun, math.inf)
     unit = Unit(runtime, next=2.75, n_delays=1)
     unit.call("enter_continuous_mode")
     assert unit.u.run.horizon == 2.75
@@ -306,9 +307,9 @@ def test_a_completed_step_updates_what_follows_steps(runtime):
     unit.u.row_known = unit.u.rates_known = 1
     assert unit.completed() == (OK, "constants accepted(2,10)", (0, 0))
     u = unit.u
-    assert (u.old_t, list(u.old_x[0:2]), u.row_known, u.rates_known, u.run.last_good) == (
+    assert (u.old_t, list(u.old_x[0:4]), u.row_known, u.rates_known, u.run.last_good) == (
         2.0,
-        [10.0, 20.0],
+        [10.0, 20.0, 3.0, 1.0],
         0,
         0,
         2.0,
@@ -343,12 +344,13 @@ def test_a_step_is_recorded_for_delays_by_its_ends(runtime):
     own = u.run.stiff
     assert unit.completed() == (
         OK,
-        "constants grow derivative(1,8) record(1,2,2,0,0,0) accepted(2,10)",
+        "constants grow derivative(2,10) derivative(1,8) record(1,2,2,0,0,1) accepted(2,10)",
         (0, 0),
     )
     assert (u.settings.method.adaptive, u.settings.rtol, u.run.stiff) == (1, 0.5, own)
     assert list(u.run.x0[0:2]) == [8.0, 9.0] and list(u.run.x1[0:2]) == [10.0, 20.0] and u.run.k[0] == 5.0
-    assert u.run.integrated1 == u.run.x1
+    assert u.run.integrated1 == u.run.x1 and u.run.n_moving == 0
+    assert list(u.context.h[0:4]) == [0.0, 1.0, 2.0, 3.0]  # inputs are those of now again
     assert unit.completed()[1] == "constants accepted(2,10)"  # no step
     unit = Unit(runtime, n_delays=1)
     assert unit.completed(fails=1)[:2] == (ERROR, "constants grow")

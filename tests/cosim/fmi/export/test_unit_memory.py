@@ -91,7 +91,7 @@ def pieces(runtime, u, stiff):
         (c.x, NX), (c.h, NH), (c.w, NW), (c.p, NP), (c.next, NH), (c.signs, EVENTS), (c.solution, 1),
         (c.ticks, RATES), (c.instants, LISTS), (r.workspace(), 23),
     ]  # fmt: skip
-    sizes = (SHOWN, NX, NX, INPUTS + NP, EVENTS, 19)
+    sizes = (SHOWN, NX, NX + INPUTS, INPUTS + NP, EVENTS, 19)
     eight += [(r.vector(u, k), n) for k, n in enumerate(sizes)]
     eight += [(r.run_of(u).counters.limited_by, NX), (c.stops, 2)]
     if stiff:
@@ -133,7 +133,7 @@ def test_room_is_no_larger_than_it_has_to_be(unit, runtime):
     assert runtime.c.room_behind(runtime.c.changing(unit)) == 8 * n
     assert runtime.c.room_behind(runtime.c.name_of(unit)) == len("one") + 1
     frame = runtime.ffi.sizeof("pl_frame") // 8
-    explicit = 23 + SHOWN + 2 * NX + INPUTS + NP + EVENTS + 19 + 7
+    explicit = 23 + SHOWN + 2 * NX + 2 * INPUTS + NP + EVENTS + 19 + 7
     stiff = C + V + IV + 2 * NX + 1 + ENTRIES + NX + 5 * NX + FACTORS + NX**2 + BODIES * frame + 13
     assert runtime.c.room_behind(runtime.c.workspace()) == 8 * (explicit + stiff)
     counts = runtime.ffi.cast("uintptr_t", runtime.c.context_of(unit).ticks)  # the last numbers: see states
