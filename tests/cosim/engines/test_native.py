@@ -14,7 +14,7 @@ from blocks import AlgebraicConstraint, Constant, Gain, Hold, Integrator, Python
 from blocks.contract.block import Block
 from blocks.errors import PlantloopError, SimulationError
 from cosim import Diagram, Simulation, simulate
-from cosim.engines.native import build, cache, compiler, native, rows
+from cosim.engines.native import build, cache, compiler, native, rows, run_log
 from cosim.settings import RunSettings
 from tests.blocks.examples_table import EXAMPLES
 from tests.helpers.hybrid import (
@@ -340,7 +340,7 @@ def test_a_log_of_every_step_ends_where_an_interrupted_run_stands():
 
 
 def test_samples_of_very_long_runs_are_bounded(diagrams, monkeypatch):
-    monkeypatch.setattr(native, "SAMPLES", 400)
+    monkeypatch.setattr(run_log, "SAMPLES", 400)
     monkeypatch.setattr(rows, "ROWS", 200)
     with pytest.warns(UserWarning, match="controller.u at their ticks"):
         r = simulate(diagrams["cartpole"], 2.0, log_every=0.5, **FIXED)

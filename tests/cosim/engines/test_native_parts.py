@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from blocks import Constant
+from blocks.contract.derived import Derived
 from cosim import Diagram
 from cosim.engines import starts
 from cosim.engines.codegen.plan import NumberColumn, PlaceColumn, Shape
@@ -38,7 +39,8 @@ def event(name, *resets):
 def test_events_are_read_as_they_were_written():
     """Time, number, all values before, all values after; one event without resets between two others."""
     log = bindings.new("pl_event_log")
-    system = SimpleNamespace(events=[event("none"), event("two", ("x", [0, 1]), ("h", [4]))])
+    two = [event("none"), event("two", ("x", [0, 1]), ("h", [4]))]
+    system = SimpleNamespace(events=two, derived=Derived())
     events = EventLog(system, log)
     written = [0.5, 1, 10, 11, 12, 20, 21, 22, 0.75, 0, 1.5, 1, 30, 31, 32, 40, 41, 42]
     events._values[: len(written)] = written
