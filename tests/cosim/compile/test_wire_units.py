@@ -161,6 +161,30 @@ def test_units_follow_powers(law, unit):
     assert simulate(d, 0.0, log_at=[0.0]).tree["f.y"].units == (unit,)
 
 
+@pytest.mark.parametrize(
+    ("law", "refused"),
+    [
+        (lambda a, b: np.where(a > 1.0, a, b), True), (lambda a, b: np.maximum(a, b), True),
+        (lambda a, b: -a, True), (lambda a, b: a + b, False), (lambda a, b: a - b, False),
+        (lambda a, b: np.hypot(a, b), False),
+    ],
+)  # fmt: skip
+def test_a_choice_is_of_its_unit_and_a_sum_in_equations_of_ones_own_only_perhaps(law, refused):
+    """Numbers without a name may hide in a sum, so that it refuses no wire."""
+    d = Diagram("d")
+    d.add("f", Function(law))
+    for port in "ab":
+        d.add(f"s{port}", Constant(4.0), units={"y": "m"})
+        d.connect(f"s{port}.y", f"f.{port}")
+    d.add("g", Gain(1.0), units={"u": "s"})
+    d.connect("f.y", "g.u")
+    if refused:
+        with pytest.raises(PlantloopError, match="f.y"):
+            d.system()
+    else:
+        d.system()
+
+
 def test_a_state_feedback_of_mixed_states_stays_free():
     """Gains without units: what they give has none."""
     d = Diagram()
