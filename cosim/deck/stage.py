@@ -183,18 +183,16 @@ class Stage:
             if any(self.model.elements.get(e.tag, {}).get(e.id) != e for e in elements):
                 self._design(self.model.changed(*elements))
             return moved_bodies(self.plant, self._drawn(), self._bodies())
-        before, system, context = self.model, self.system, self.context
-        self.model = before.changed(*elements)
+        before, self.model = self.model, self.model.changed(*elements)
         self.base = self._base(self.model)
-        moved = self.assemble(self._alone(self.base))
-        same = [s for s in self.model.all(Sensor_Event) if before.elements[s.tag].get(s.id) == s]
-        _passed_already(self.context, self.system, context, system, same)
-        return moved
+        return self.assemble(self._alone(self.base), before)
 
-    def assemble(self, plant: Plant | None = None) -> MovedBodies:
+    def assemble(self, plant: Plant | None = None, before: Model | None = None) -> MovedBodies:
         """Close all constraints of the plant, or of another in its place, at the present time.
 
         It is under way: what motions start from is over.
+
+        before : Model    of the plant that another one replaces
 
         Returns
         -------
@@ -208,6 +206,9 @@ class Stage:
         if plant is not None:  # other constraints repeat each other in other ways
             _renew(self.context, self.system, REPEATS)
             go_on(self.context, self.system, system, angles)
+        known = (before or self.model).elements.get(Sensor_Event.tag, {})
+        same = [sensor for sensor in self.model.all(Sensor_Event) if known.get(sensor.id) == sensor]
+        _passed_already(self.context, self.system, context, system, same)
         place(self.context, self.system, new)
         self._set_inputs()
         return moved_bodies(new, bodies, motions_of(new, new.start, new.rates))

@@ -259,9 +259,7 @@ def test_a_sensor_ends_one_simulation(engine):
     assert run.message == "" and run.complete
 
 
-@pytest.mark.parametrize(
-    "switch", [off("FORCE_SPRINGDAMPER", 1), '<Force_SpringDamper id="1" stiffness="0"/>']
-)
+@pytest.mark.parametrize("switch", [OFF, SLACK, OFF + simulate("Assembly")])
 @pytest.mark.parametrize(("expr", "value", "compare"), [("DZ(20)", -1.3, "LE"), ("TIME", 0.2, "GE")])
 def test_a_sensor_that_has_fired_does_not_fire_again_where_elements_are_switched(
     expr, value, compare, switch, engine
