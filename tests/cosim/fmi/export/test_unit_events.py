@@ -72,10 +72,11 @@ class Unit:
         self.u = u = r.new("unit", model=self.model, exchange=exchange, log=r.c.log_function())
         u.run.model, u.run.system, u.run.context = self.code, self.system, r.ffi.addressof(u, "context")
         u.run.settings = r.ffi.addressof(u, "settings")
-        u.run.out, u.run.k, u.run.f1 = r.array([0.0] * 20), r.array([0.0] * 8), r.array([0.0] * 8)
-        u.run.x0, u.run.x1, u.run.fired = r.array([0.0] * 2), r.array([0.0] * 2), r.array([1, 0], "int32_t")
+        around = lambda *values: r.array([math.nan, *values, math.nan]) + 1  # what lies there is no number
+        u.run.out, u.run.k, u.run.f1 = r.array([0.0] * 20), around(*[0.0] * 2), around(*[0.0] * 2)
+        u.run.x0, u.run.x1, u.run.fired = around(0.0, 0.0), around(0.0, 0.0), r.array([1, 0], "int32_t")
         c = u.context
-        c.t, c.x, c.h, c.p = 2.0, r.array([10.0, 20.0]), r.array([0.0, 1.0, 2.0, 3.0]), r.array([6.0, 7.0])
+        c.t, c.x, c.h, c.p = 2.0, around(10.0, 20.0), r.array([0.0, 1.0, 2.0, 3.0]), r.array([6.0, 7.0])
         c.signs = r.array([1.0, -1.0, 1.0])
         u.rates, u.old_x, u.kept = r.array([0.0] * 2), r.array([8.0, 9.0, 13.0, 11.0]), r.array([0.0] * 4)
         u.stop, u.old_t, u.run.unsolved_segment, u.run.counters.refused_by = math.inf, 1.0, -1, -1
