@@ -2,7 +2,7 @@
 
 import inspect
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import control
@@ -12,6 +12,7 @@ from scipy.linalg import expm
 
 from blocks import (
     LQR,
+    Block,
     Constant,
     DiscreteIntegrator,
     DiscretePID,
@@ -199,6 +200,34 @@ def test_whether_a_diagram_has_parameters_is_known_from_all_that_is_inside(made)
         d.add("in", inside)
         assert of_parameters(d.netlist()) == made
     assert not of_parameters(Diagram("none").netlist())
+
+
+@dataclass(frozen=True)
+class Coupled(Block):
+    """Becomes a gain where a run says nothing of coupling."""
+
+    def define(self, b):
+        b.output("y", b.input("u"))
+
+    def uncoupled(self):
+        return Gain(1.0)
+
+
+def test_a_diagram_without_coupling_is_itself_or_has_others_in_place_of_what_is_coupled():
+    plain, made = Diagram("plain"), Diagram("made")
+    plain.add("g", Gain(2.0))
+    made.add("g", Gain(2.0))
+    made.add("c", Coupled())
+    for inside, same in [(plain, True), (made, False)]:
+        d = Diagram("d")
+        d.add("in", inside)
+        for n, node in ((inside.netlist(), ("c",)), (d.netlist(), ("in", "c"))):
+            turned = n.uncoupled()
+            assert (turned is n) == same
+            if not same:
+                for name in node:
+                    turned = turned.nodes[name]
+                assert turned == Gain(1.0)
 
 
 def test_changes_go_where_their_names_lead():
