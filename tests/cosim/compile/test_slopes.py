@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cosim import simulate
+from cosim.compile.slopes import along
 from tests.helpers.made import alone
 
 
@@ -51,6 +52,16 @@ def test_a_slope_in_what_is_solved_counts_time_as_well_as_states(engine):
     r = simulate(alone(equations), 1.0, log_at=[0.0, 0.5, 1.0], engine=engine)
     z = r["it.z"][:, 0]
     assert z + z**3 / 3 == pytest.approx([3.0, 4.0, 5.0], rel=1e-9)
+
+
+def test_the_rate_of_an_unknown_follows_from_what_it_solves():
+    """z + z^3 / 3 = x + t^2 with x' = 3: z' = (3 + 2 t) / (1 + z^2)."""
+    t, x, w = ca.SX.sym("t"), ca.SX.sym("x"), ca.SX.sym("w", 2)
+    residual = w[0] + w[0] ** 3 / 3 - x - t**2
+    g = ca.vertcat(2 * w[0] + t * x, t * x, w[1])
+    rate = ca.Function("rate", [t, x, w], [along(g, t, x, ca.SX(3), w, residual)])(0.5, 2.0, [0.7, 9.0])
+    own = 2.0 + 0.5 * 3.0
+    assert np.ravel(rate) == pytest.approx([own + 2 * (3 + 1) / (1 + 0.7**2), own, 0.0], rel=1e-14)
 
 
 def test_events_without_slopes_stay_as_they_are():
