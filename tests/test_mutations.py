@@ -188,6 +188,19 @@ def test_a_file_that_cannot_be_read_without_the_change_notices_nothing(tmp_path)
         assert bench.judge(verdict("2", "").change, ["t.py::a"], 1.0).outcome == outcome
 
 
+def test_who_takes_too_long_without_the_change_as_well_notices_nothing(tmp_path):
+    """As on a busy machine."""
+    (tmp_path / "a.py").write_bytes(b"1")
+    bench = Told(tmp_path, tmp_path)
+    for always, outcome in ((True, "not run"), (False, "caught")):
+        bench.run = lambda *_, always=always: (
+            (-9, "took more than 1 s")
+            if always or (tmp_path / "a.py").read_bytes() == b"2"
+            else (0, "2 passed")
+        )
+        assert bench.judge(verdict("2", "").change, ["t.py::a"], 1.0).outcome == outcome
+
+
 def test_what_the_tests_of_c_do_not_notice_the_sanitizers_may(tmp_path):
     """CI runs both."""
     (tmp_path / "a.c").write_bytes(b"1")

@@ -22,7 +22,7 @@ LIBRARIES = (
     "numpy", "scipy.signal", "scipy.optimize", "scipy.integrate", "casadi", "control", "networkx",
     "lxml.etree", "hypothesis", "lark", "cffi", "pytest", "pint", "xarray", "netCDF4", "typer",
 )  # fmt: skip
-NOTHING_RAN, NO_SUCH_TEST, OTHER_TREE = 5, 4, 77
+NOTHING_RAN, NO_SUCH_TEST, OTHER_TREE, TOO_LONG = 5, 4, 77, -9
 SANITIZED = 900.0  # s that the sanitizers may take beside
 LIKELY = 60  # tests of the front among which the file that has most is looked for
 SHOWN = 400  # characters of the last lines kept of a failing run
@@ -98,7 +98,8 @@ class Bench:
             finally:
                 file.write_bytes(source)
             culprit = named_in(by, tests)
-            if code <= 0 or (self.passes(culprit, limit) if culprit else self.run(tests, limit)[0] == 0):
+            ended = code <= 0 and code != TOO_LONG  # who took too long may do so without the change as well
+            if ended or (self.passes(culprit, limit) if culprit else self.run(tests, limit)[0] == 0):
                 break
             tests = [test for test in tests if culprit and test != culprit]
         else:
@@ -132,7 +133,7 @@ class Bench:
         return self.sound[key]
 
     def run(self, tests: list[str], limit: float, *options: str) -> tuple[int, str]:
-        """Exit code of pytest (-9 where it took too long), and what it said last."""
+        """Exit code of pytest (TOO_LONG where it did), and what it said last."""
         log = self.copy / "run.log"
         child = os.fork()
         if child == 0:
@@ -149,7 +150,7 @@ class Bench:
             time.sleep(0.02)
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        return -9, f"took more than {limit:.0f} s"
+        return TOO_LONG, f"took more than {limit:.0f} s"
 
     def inside(self, tests: list[str], log: Path, options: tuple[str, ...]) -> int:
         """In the child: pytest on the copy."""

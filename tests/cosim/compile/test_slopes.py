@@ -61,7 +61,7 @@ def test_the_rate_of_an_unknown_follows_from_what_it_solves():
     g = ca.vertcat(2 * w[0] + t * x, t * x, w[1])
     rate = ca.Function("rate", [t, x, w], [along(g, t, x, ca.SX(3), w, residual)])(0.5, 2.0, [0.7, 9.0])
     own = 2.0 + 0.5 * 3.0
-    assert np.ravel(rate) == pytest.approx([own + 2 * (3 + 1) / (1 + 0.7**2), own, 0.0], rel=1e-14)
+    assert np.asarray(rate).ravel() == pytest.approx([own + 2 * (3 + 1) / (1 + 0.7**2), own, 0.0], rel=1e-14)
 
 
 def test_events_without_slopes_stay_as_they_are():
