@@ -19,6 +19,7 @@ void pl_held_changed(pl_run *r, int32_t place);
 void pl_set_held(pl_run *r, const int32_t *places, const double *values, int n);
 int pl_update_accepted(pl_run *r, double t, const double *x);
 void pl_update_constants(pl_run *r);
+void pl_set_state(pl_run *r, double t, const double *x);
 """
 CODE = "void(const pl_args *, double *)"
 
@@ -148,6 +149,13 @@ def test_memories_in_several_places_follow_if_all_of_them_are_numbers(runtime, b
     )  # fmt: skip
     assert runtime.c.pl_update_accepted(r, 1.0, x) == getattr(runtime.c, reason)
     assert list(h[0:7]) == ([0.0, 13.0, 14.0, 0.0, 0.0, 10.0, 0.0] if reason == "PL_DONE" else [0.0] * 7)
+
+
+def test_a_state_that_was_set_may_have_events(runtime):
+    context = runtime.new("pl_context", x=runtime.array([0.0, 5.0]))
+    r = runtime.run({"nx": 1}, context=context, events_known=1)
+    runtime.c.pl_set_state(r, 2.0, runtime.array([3.0, 4.0]))
+    assert (r.events_known, context.t, *context.x[0:2]) == (0, 2.0, 3.0, 5.0)
 
 
 def test_what_is_solved_for_is_up_to_date_before_memories_follow(runtime):
