@@ -113,7 +113,12 @@ class Unit:
         flags = (
             {} if version == 2 else {n: runtime.array([0], "_Bool") for n in ("event", "terminate", "early")}
         )
-        flags |= {} if version == 2 else {"last": runtime.array([0.0]), "asked": runtime.array([0.0] * 6)}
+        last, asked = runtime.array([0.0]), runtime.array([7.0, *[0.0] * 6]) + 1
+        flags |= {} if version == 2 else {"last": last, "asked": asked}
+            {}
+            if version == 2
+            else {"last": runtime.array([0.0]), "asked": runtime.array([7.0, *[0.0] * 6]) + 1}
+        )
         derivatives = "int(void *, const uint32_t *, size_t, const int *, const double *)"
         self.u = runtime.new(
             "pl_fmu_unit", version=version, n_set=1, n_get=1, set=setter, get=getter, time=1.0,
@@ -189,6 +194,7 @@ def test_what_a_unit_says_of_its_step_is_left_to_the_host(runtime, version):
         unit = Unit(runtime, version, slopes=1)
         unit.u.bend[0], unit.u.asked[1] = bent, 1.0
         assert runtime.c.pl_step_unit(unit.u, 2.0, 0) == runtime.c.PL_UNIT_STEPPED
+        assert unit.u.asked[-1] == 7.0  # what lies before is another's
 
 
 def test_a_unit_goes_back_where_its_fmu_can(runtime):
