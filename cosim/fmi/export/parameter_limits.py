@@ -102,7 +102,7 @@ def _limit(asked: AskedBlock, p: np.ndarray, name: str, place: int, far: float) 
 def _taking(asked: AskedBlock, p: np.ndarray, names: tuple[str, ...], place: int | np.ndarray) -> Takes:
     """Does the block take a number in that place, or in several, beside those of these parameters in p?
 
-    It does where it fails at computing with it: what is known is no limit.
+    It does where it fails at that with any error but its own: what is known is no limit.
     """
 
     def takes(value: float) -> bool:
@@ -110,7 +110,7 @@ def _taking(asked: AskedBlock, p: np.ndarray, names: tuple[str, ...], place: int
         numbers[place] = value
         try:
             return asked.error(numbers, names) is None
-        except (ArithmeticError, ValueError):
+        except Exception:  # of a user's block, an `assert` too
             return True
 
     return takes

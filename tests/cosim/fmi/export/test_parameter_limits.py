@@ -86,6 +86,25 @@ def test_limits_of_a_plant_are_those_of_its_elements():
     }  # fmt: skip
 
 
+@dataclasses.dataclass(frozen=True)
+class Asserted(Block):
+    """y = k: it checks k by an `assert`, which is no word of a block about limits."""
+
+    k: float = 1.0
+
+    def __post_init__(self):
+        assert self.k > 0.0
+
+    def define(self, b):
+        b.output("y", b.parameter("k", self.k))
+
+
+def test_errors_of_other_kinds_in_a_block_are_no_limits_and_end_no_export():
+    d = Diagram("d")
+    d.add("a", Asserted())
+    assert found(d) == {}
+
+
 def test_words():
     assert Limits(Limit(0.0, True), Limit(1.0, False)).text == "above 0 and at most 1"
     assert Limits(None, Limit(-2.5, True)).text == "below -2.5"
