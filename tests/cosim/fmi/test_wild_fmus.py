@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from blocks.errors import PlantloopError
 from cosim import FMU, Diagram, Simulation, linearize, simulate
 from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.interface.working_folder import same_folder
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -107,6 +109,32 @@ def test_the_working_folder_stays(
         m.step(0.5)
         assert m.get("y") == pytest.approx(np.exp(-0.5), rel=1e-6)
         assert Path(os.getcwd()) == tmp_path
+
+
+def test_the_working_folder_stays_where_fmus_begin_in_several_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One call begins while another has moved it, and ends after that: it went back to the wrong one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    moved, entered, left = threading.Event(), threading.Event(), threading.Event()
+
+    def mover() -> None:
+        with same_folder():
+            os.chdir("other")
+            moved.set()
+            entered.wait(5.0)
+        assert Path(os.getcwd()) == tmp_path
+        left.set()
+
+    thread = threading.Thread(target=mover)
+    thread.start()
+    moved.wait(5.0)
+    with same_folder():
+        entered.set()
+        assert left.wait(5.0)
+    thread.join(5.0)
+    assert Path(os.getcwd()) == tmp_path
 
 
 @VERSIONS
