@@ -115,10 +115,6 @@ class Unit:
         )
         last, asked = runtime.array([0.0]), runtime.array([7.0, *[0.0] * 6]) + 1
         flags |= {} if version == 2 else {"last": last, "asked": asked}
-            {}
-            if version == 2
-            else {"last": runtime.array([0.0]), "asked": runtime.array([7.0, *[0.0] * 6]) + 1}
-        )
         derivatives = "int(void *, const uint32_t *, size_t, const int *, const double *)"
         self.u = runtime.new(
             "pl_fmu_unit", version=version, n_set=1, n_get=1, set=setter, get=getter, time=1.0,
