@@ -118,6 +118,7 @@ class NativeEngine(Engine):
         """See `Engine.arrive`."""
         ended = "" if self.context.stopped else ended
         self.context.stopped = self.context.stopped or ended
+        self._log.reserve(0.0)
         self._enter()
         if ended:
             self._pl.pl_end_here(self._run)

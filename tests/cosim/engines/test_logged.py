@@ -3,7 +3,10 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
+import blocks as B
+from cosim import Diagram, Simulation
 from cosim.engines.counters import Counters
 from cosim.engines.engine import Logged
 from cosim.result.record import TickSeries
@@ -35,3 +38,18 @@ def test_nothing_is_counted_before_anything_happened():
     begun = Counters()
     assert (begun.steps, begun.rejected, begun.evaluations, begun.events) == (0, 0, 0, 0)
     assert begun.refused_by < 0, "no state"
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_an_instant_that_is_dealt_with_before_any_advance_is_logged(engine):
+    """A master of units may begin so: row and sample of the start were lost on the native engine."""
+    d = Diagram("d")
+    d.add("delay", B.UnitDelay(sample=0.1))
+    d.connect(d.add("one", B.Constant(1.0))["y"], "delay.u")
+    with Simulation(d, engine=engine) as sim:
+        sim.log([0.0, 0.1])
+        sim._engine.arrive()
+        sim.advance(0.1)
+        found = sim._engine.logged()
+    assert found.time.tolist() == [0.0, 0.1]
+    assert found.ticks["delay.y"].time.tolist() == [0.0, 0.1]
