@@ -260,10 +260,10 @@ class Parser:
 
     def _check_constants(self, formula: Formula) -> float | None:
         """The value of a part without signals, which must be a finite number; None of any other part."""
-        if isinstance(formula, PlainNumber):
+        if isinstance(formula, PlainNumber) and math.isfinite(formula.value):
             return formula.value
         below = [self._check_constants(part) for part in parts(formula)]
-        if not isinstance(formula, (Arithmetic, Applied)) or None in below:
+        if not isinstance(formula, (PlainNumber, Arithmetic, Applied)) or None in below:
             return None
         try:
             with np.errstate(all="ignore"):

@@ -43,6 +43,7 @@ BAD = {
     "powers on powers": (f'[metrics]\na = "max({"2^" * 5000}lag.y)"', ["[metrics] a", "inside one another"]),
     "a settling of no number": ('[metrics]\na = { settling = "1/0", band = 0.1 }', ["[metrics] a.settling", "no finite real number", "^"]),
     "a division by zero behind a metric": ('[metrics]\na = "final(lag.y) + 1/(2 - 2)"', ["[metrics] a", "no finite real number"]),
+    "a number that is too large to be one": ('[[requirements]]\nname = "a"\nalways = "lag.y < 1e999"', ["[requirements[0]] always", "no finite real number"]),
     "a root of a negative number": ('[[requirements]]\nname = "a"\nalways = "lag.y < (-8)^0.5"', ["[requirements[0]] always", "no finite real number"]),
     "a pulse without end": ('[[actions]]\nat = 0.5\npulse = { "k.u" = inf }\nlasts = 0.1', ["[actions[0]] pulse", "'k.u' is inf, expected finite numbers"]),
     "a power without end": ('[[actions]]\nwhen = "t > 9^9^9"\nset = { "k.k" = 2 }', ["[actions[0]] when", "no finite real number"]),
