@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from blocks.contract.block import Equations
+from blocks.contract.callback import LiveCall, PythonCall
 
 
 def value(t, u):
@@ -67,3 +68,35 @@ def test_a_derivative_by_time_that_is_given():
     assert found[2].tolist() == [[0.5, 0.0], [0.0, 1.0]] and set(asked) == {0.5}
     (at_zeros,) = ca.Function("y", [t, x], [y]).call([ca.DM(1, 1), ca.DM(2, 1)])
     assert np.array(at_zeros).ravel().tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("at", [0.0, 0.7, -40.0, 3e4, 1e6])
+def test_a_derivative_by_time_that_is_differenced(at):
+    """d(sin(3 t) + u)/dt = 3 cos(3 t), after days as well, which it is no slower for."""
+    b = Equations({})
+    x = ca.SX(b.continuous("x", [0.0]))
+    y = ca.SX(b.opaque("f", lambda t, u: [np.sin(3 * t) + u[0]], x, 1, lambda t, u: [[1.0]]))
+    slope = ca.Function("slope", [ca.SX(b.time), x], [ca.jacobian(y, ca.SX(b.time))])
+    assert float(slope(at, 2.0)) == pytest.approx(3 * np.cos(3 * at), abs=1e-8 + 1e-11 * abs(at))
+
+
+def test_what_failed_is_over_when_the_next_call_succeeds():
+    """Of values, slopes and curvature each for itself: an error of slopes is not that of a later value."""
+    broken = {"value", "slopes"}
+
+    def called(what, numbers):
+        def function(t, u):
+            if what in broken:
+                raise ValueError(f"{what} broke")
+            return numbers
+
+        return function
+
+    call = PythonCall("f", called("value", [1.0]), 1, 1, called("slopes", [[2.0]]))
+    live, u = LiveCall(call), np.zeros(1)
+    assert np.isnan(live.value(0.0, u)).all() and "value broke" in live.failure
+    assert np.isnan(live.slopes(0.0, u)).all()
+    broken.clear()
+    assert live.value(0.0, u).tolist() == [1.0] and "slopes broke" in live.failure
+    assert live.slopes(0.0, u).tolist() == [[2.0]]
+    assert live.failure == "" and live.error is None
