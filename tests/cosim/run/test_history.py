@@ -50,7 +50,9 @@ def test_a_jump_has_two_sides():
     assert [found.at(100.0, left=True).item(), found.at(100.0).item()] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(("before", "left"), [(64.0, 200), (64.5, 200), (65.0, 135), (150.25, 50), (200.0, 0)])
+@pytest.mark.parametrize(
+    ("before", "left"), [(64.0, 200), (64.5, 200), (65.0, 135), (150.25, 50), (200.0, 0)]
+)
 def test_steps_that_are_over_are_dropped_in_bulk(before, left):
     """Of 200 steps of 1 s those that end up to a time, where they are more than 64."""
     found = past(*((float(k), k + 1.0) for k in range(200)))

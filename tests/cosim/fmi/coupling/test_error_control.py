@@ -98,16 +98,19 @@ def two_units(order=1, direct=((False, True), (True,)), through=(False, True, Fa
         asked.append([a.tolist() for a in at_once])
         return np.array(through)
 
+    given = {"rtol": 1e-3, "atol": None, "iterate": False, "order": "jacobi"} | tolerances
+    assumed = lambda: np.ones(6, bool)
     macro = SimpleNamespace(
-        coupling=SimpleNamespace(**({"rtol": 1e-3, "atol": None} | tolerances)), order=order,
-        coupled=SimpleNamespace(units=[first, second], follows=follows), runs=[run, other],
+        coupling=SimpleNamespace(**given), runs=[run, other], order=order,
+        coupled=SimpleNamespace(units=[first, second], follows=follows, assumed_signals=assumed),
     )  # fmt: skip
     return ErrorControl(macro, 0.5, [np.array(d) for d in direct]), asked
 
 
-def test_signals_are_those_that_may_be_extrapolated_unit_by_unit():
+def test_signals_are_outputs_and_inputs_unit_by_unit_and_some_may_be_extrapolated():
     c, asked = two_units()
-    assert c._signals().tolist() == [1.0, -5.0, 7.0, -2.0]
+    assert c._signals().tolist() == [1.0, -5.0, 7.0, 9.0, 100.0, -2.0]
+    assert c._signals()[c.smooth].tolist() == [1.0, -5.0, 7.0, -2.0]
     assert asked == [[[1], [2]]]  # what follows from the places of outputs that follow inputs at once
     assert c.adds_up.tolist() == [True, False, True, True]
     c, _ = two_units(direct=((False, False), (False,)), through=(True, False, True))
@@ -117,8 +120,15 @@ def test_signals_are_those_that_may_be_extrapolated_unit_by_unit():
 def test_errors_are_measured_by_the_largest_recent_value():
     """Of all samples that are kept, and of the new value."""
     c, _ = two_units()
-    assert c._sizes(np.array([-0.5, 6.0, 0.0, 3.0])).tolist() == [3.0, 6.0, 7.0, 8.0]
-    assert c._sizes(np.array([-4.0, 0.0, -7.5, 9.0])).tolist() == [4.0, 5.0, 7.5, 9.0]
+    assert c._sizes(np.array([-0.5, 6.0, 0.0, 0.0, 0.0, 3.0])).tolist() == [3.0, 6.0, 7.0, 9.0, 100.0, 8.0]
+    assert c._sizes(np.array([-4.0, 0.0, -7.5, 9.5, -101.0, 9.0])).tolist() == [
+        4.0,
+        5.0,
+        7.5,
+        9.5,
+        101.0,
+        9.0,
+    ]
 
 
 @pytest.mark.parametrize(("atol", "found"), [(None, 1e-6), (0.25, 0.25), (0.0, 0.0)])
@@ -162,17 +172,18 @@ def test_a_collapse_names_the_signal_that_is_worst(errors, name):
 
 
 class Chosen(Euler):
-    """Its output after a step is what the test says: of the whole step, and of its second half."""
+    """Its output, which no unit reads, is what the test says: of the whole step, and of its second half."""
 
     def __init__(self, big, fine, order=0, rtol=0.0, atol=1.0):
         super().__init__(lambda t: 0.0)
         self.results, self.order, self.ends = iter([big, 0.0, fine] * 9), order, []
-        self.coupling = SimpleNamespace(rtol=rtol, atol=atol)
+        self.coupling = SimpleNamespace(rtol=rtol, atol=atol, iterate=False, order="jacobi")
+        self.coupled.assumed_signals = lambda: np.array([False])
         self.ended_at = None
 
     def make(self, t1, every):
         self.ends.append(t1)
-        assert every == [0]
+        assert list(every) == [0]
         self.y[:], self.context.t = next(self.results), t1
         return "over" if t1 == self.ended_at else ""
 
