@@ -2,11 +2,13 @@
 
 A block says what it takes where it is made, in code. A limit is looked for between a number that it takes,
 the start value, and one that it refuses, down to neighbouring floats. What moves with other numbers of the
-block (low below high) is no limit of one number and is left out.
+block (low below high) is no limit of one number and is left out, as is one behind which the block takes
+numbers again (whole ones).
 """
 
 from __future__ import annotations
 
+import math
 import struct
 import warnings
 from collections.abc import Callable, Iterator
@@ -90,6 +92,8 @@ def _limit(asked: AskedBlock, p: np.ndarray, name: str, place: int, far: float) 
     if takes(far) or not takes(float(p[place])):
         return None
     inside, outside = _neighbours(takes, float(p[place]), far)
+    if any(map(takes, _beyond(outside, far))):
+        return None
     for other, moved in _moved(asked, p, place):
         again = _taking(asked, moved, (name, other), place)
         if again(float(p[place])) and (again(outside) or not again(inside)):
@@ -140,6 +144,14 @@ def _neighbours(takes: Takes, inside: float, outside: float) -> tuple[float, flo
         else:
             b = middle
     return _ranked(a), _ranked(b)
+
+
+def _beyond(limit: float, far: float) -> Iterator[float]:
+    """Numbers from a limit on, towards one that is far off: the next whole ones, and some of all sizes."""
+    side = math.copysign(1.0, far)
+    first = side * math.ceil(side * limit)
+    yield from (first + side * k for k in range(4))
+    yield from (v for k in range(-6, 19, 3) for v in (-(10.0**k), 10.0**k) if side * (v - limit) > 0.0)
 
 
 def _rank(value: float) -> int:

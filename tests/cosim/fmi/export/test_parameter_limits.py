@@ -105,6 +105,29 @@ def test_errors_of_other_kinds_in_a_block_are_no_limits_and_end_no_export():
     assert found(d) == {}
 
 
+@dataclasses.dataclass(frozen=True)
+class Whole(Block):
+    """y = n + m: n is a whole number from 1 to 7, m from 0.5 to 2 or from -2 to -0.5."""
+
+    n: float = 3.0
+    m: float = 1.0
+
+    def __post_init__(self):
+        if self.n != round(self.n) or not 1.0 <= self.n <= 7.0 or not 0.5 <= abs(self.m) <= 2.0:
+            raise BlockError("Whole: it is beyond its limits.")
+
+    def define(self, b):
+        n, m = b.parameters(n=self.n, m=self.m)
+        b.output("y", n + m)
+
+
+def test_where_a_block_takes_numbers_behind_others_that_it_refuses_there_is_no_limit():
+    """The start value 3 of a whole number was said to be its least and its largest."""
+    d = Diagram("d")
+    d.add("w", Whole())
+    assert found(d) == {"w.m": "at most 2"}
+
+
 def test_words():
     assert Limits(Limit(0.0, True), Limit(1.0, False)).text == "above 0 and at most 1"
     assert Limits(None, Limit(-2.5, True)).text == "below -2.5"
