@@ -59,9 +59,8 @@ class HostAnswers:
         self._foreigners = [
             (k, one) for k, one in enumerate(live) if one is not None and one.call.compiled is not None
         ]
-        self._selves: dict[
-            int, tuple[Any, b.Structure]
-        ] = {}  # instances, and what they have for compiled code
+        # by the number of the function: the instance, and what it has for compiled code
+        self._selves: dict[int, tuple[Any, b.Structure]] = {}
         self._run, self._instances = run, instances
         self._answers = [
             _on_casadi(f.function) if one is None else _straight(one)
