@@ -32,6 +32,26 @@ def test_factors_divide_once_per_pivot():
     assert names.count(ca.OP_INV) == n and ca.OP_DIV not in names
 
 
+def test_factors_look_at_the_lower_half_alone():
+    rng = np.random.default_rng(4)
+    root = rng.standard_normal((5, 5))
+    S, r = root @ root.T + np.eye(5), rng.standard_normal(5)
+    lower = ca.SX(ca.DM(np.where(np.tri(5, dtype=bool), S, np.nan)))
+    for ordered in (True, False):
+        found = Factors(lower, ordered).solved(ca.SX(ca.DM(r)))
+        assert np.array(ca.DM(found)).ravel() == pytest.approx(np.linalg.solve(S, r))
+
+
+def test_factors_eliminate_in_an_order_of_little_fill():
+    """An arrow that is eliminated from its head on fills the whole triangle; from its tail on, nothing."""
+    n = 9
+    arrow = np.diag(np.full(n, float(n)))
+    arrow[0, 1:] = arrow[1:, 0] = 1.0
+    S = ca.SX(ca.sparsify(ca.DM(arrow)))
+    assert sum(len(column) for column in Factors(S).columns) == n - 1
+    assert sum(len(column) for column in Factors(S, ordered=True).columns) == n * (n - 1) // 2
+
+
 def test_inverse_of_the_mass_matrix_keeps_mechanisms_apart():
     rng = np.random.default_rng(1)
     H, right = mass_matrix(rng), np.zeros((7, 2))
