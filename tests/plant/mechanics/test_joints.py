@@ -12,7 +12,7 @@ import pytest
 
 from plant.elements import Constraint_Joint
 from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, JointNumbers, JointSetting, pose, reverse, table
-from plant.mechanics.spatial import crm
+from plant.mechanics.spatial import crm, rz
 from plant.reporting import ModelProblems
 from tests.helpers.trees import JOINTS, NUMBERS, random_coordinates, random_rotation
 
@@ -253,3 +253,39 @@ def test_joints_look_like_what_they_leave_free():
     assert shapes[""] == {"FIXED"} and shapes["ball"] == {"SPHERICAL"}
     assert shapes["slider"] == {"TRANSLATIONAL", "CYLINDRICAL"}
     assert {"REVOLUTE", "UNIVERSAL", "PLANAR", "SCREW"} <= shapes["pin"]
+
+
+def test_a_screw_travels_by_its_pitch_at_every_turn():
+    """From a design that is turned and aside; the angle goes on counting, and only its part is scaled."""
+    pitch, angle0, more = 0.3, 0.5, 4 * math.pi + 1.2
+    r0, A0 = np.array([0.1, -0.2, 0.7]), np.array(ca.DM(rz(-angle0)))
+    r = r0 + np.array([0.4, 0.0, pitch * more / (2 * math.pi)])
+    J, I = Frame(ca.SX(3, 1), ca.SX.eye(3)), Frame(ca.SX(r), ca.SX(np.array(ca.DM(rz(-angle0 - more)))))
+    angle = ca.SX.sym("angle")
+    setting = JointSetting(I, J, lambda: angle, None, r0, A0, {"pitch": pitch}, "joint")
+    ((_, residual),) = JOINT_TYPES["SCREW"].equations(setting)
+    f = ca.Function("f", [angle], [residual, ca.gradient(residual, angle)])
+    value, slope = f(angle0 + more)
+    assert float(value) == pytest.approx(0.0, abs=1e-14)
+    assert float(slope) == pytest.approx(-pitch / (2 * math.pi))
+
+
+@pytest.mark.parametrize("theta", [0.8, -1.9])
+@pytest.mark.parametrize("angle0", [0.0, 0.6])
+def test_a_rack_travels_by_the_radius_times_the_turn_of_the_pinion(theta, angle0):
+    """A pinion about z beside a rack along x, whose z axis that is; turned by angle0 in the design."""
+    radius, x0 = 0.25, 0.4
+    along_x = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    at_start, now = (np.array(ca.DM(rz(-angle0 - turn))) for turn in (0.0, theta))
+    assert now[:, 0] == pytest.approx([math.cos(angle0 + theta), math.sin(angle0 + theta), 0.0])
+    rack = np.array([x0, -radius, 0.0])
+    moved = rack + np.array([radius * theta, 0.0, 0.0])
+    I, J = Frame(ca.SX(3, 1), ca.SX(now)), Frame(ca.SX(moved), ca.SX(along_x))
+
+    def turned(y, x):  # where z_J points, seen from the pinion, goes round the other way
+        return -ca.atan2(y, x)
+
+    r0, A0, size = along_x.T @ -rack, along_x.T @ at_start, {"pitch_diameter": 2 * radius}
+    setting = JointSetting(I, J, None, turned, r0, A0, size, "joint")
+    ((_, residual),) = JOINT_TYPES["RACK_PINION"].equations(setting)
+    assert float(residual) == pytest.approx(0.0, abs=1e-14)
