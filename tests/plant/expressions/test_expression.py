@@ -200,6 +200,18 @@ def test_terms_name_what_is_not_finite():
     assert terms[bad][:2] == ("SQRT(VARVAL(1) - 2)/VARVAL(2)", 64)
 
 
+@pytest.mark.parametrize(("e1", "chosen"), [(-2.0, 0), (0.0, 1), (2.0, 2)])
+def test_terms_that_an_if_does_not_choose_are_nothing(e1, chosen):
+    scope = Symbols()
+    terms = parse("IF(VARVAL(1): ABS(3), ABS(VARVAL(2)), IF(1: ABS(4), 0, COS(0)*5))").terms(scope)
+    f = ca.Function("f", [scope.variable(1), scope.variable(2)], [value for *_, value in terms])
+    found = dict(zip([text for text, *_ in terms], map(float, f(e1, 7.0)), strict=True))
+    parts = [found["ABS(3)"], found["ABS(VARVAL(2))"], found["COS(0)*5"]]
+    expected = [3.0, 7.0, 5.0]
+    assert parts == [expected[k] if k == chosen else 0.0 for k in range(3)]
+    assert found["ABS(4)"] == 0.0 and found["VARVAL(1)"] == e1
+
+
 def test_last_term_is_the_value():
     scope = Symbols()
     expression = parse("SIN(TIME)*2 + IF(TIME: 1, 2, VARVAL(1))")
