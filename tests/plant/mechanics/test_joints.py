@@ -163,6 +163,17 @@ def test_translational_keeps_a_constant_turn_about_its_axis():
     assert q == pytest.approx([0.4]) and misfit.distance == 0.0 and misfit.angle == 0.0
 
 
+@pytest.mark.parametrize("more", [0.0, 0.4])
+def test_conditions_of_a_slide_keep_the_turn_of_the_design(more, rng):
+    """With z axes parallel and x axes 0.7 rad apart; turned on by 0.4, one condition is the sine of it."""
+    A0, outer = np.array(ca.DM(rz(-0.7))), random_rotation(rng)
+    J = Frame(ca.SX(3, 1), ca.SX(outer))
+    I = Frame(ca.SX(0.9 * outer[:, 2]), ca.SX(outer @ np.array(ca.DM(rz(-0.7 - more)))))
+    setting = JointSetting(I, J, None, None, np.zeros(3), A0, {}, "joint")
+    found = [float(ca.DM(value)) for _, value in JOINT_TYPES["TRANSLATIONAL"].equations(setting)]
+    assert sorted(found) == pytest.approx([0.0, 0.0, 0.0, 0.0, math.sin(more)], abs=1e-15)
+
+
 def test_pickled_joints_are_the_same(joint, rng):
     again = pickle.loads(pickle.dumps(joint))
     q = ca.DM(random_coordinates(joint.name, rng))
