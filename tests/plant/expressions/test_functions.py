@@ -321,6 +321,18 @@ def test_velocity_along_other_axes_is_the_same_vector():
     assert length[0] == pytest.approx(np.linalg.norm(numbers[:3]))
 
 
+@pytest.mark.parametrize("distance", [1e-12, 0.2, 3.0])
+def test_rate_of_a_distance_is_a_part_of_the_velocity_however_far(distance):
+    """v = (1, 2, 3) along (3, -4, 0)/5 is -1, also where they are near; nothing where they are one point."""
+    scope = Symbols()
+    at, turned, rest = np.array([0.6, -0.8, 0.0]), np.eye(3), ca.SX(3, 1)
+    for id, r, v in ((1, distance * at, [1.0, 2.0, 3.0]), (2, 0 * at, [0.0] * 3)):
+        scope.markers[id] = MarkerState(ca.SX(ca.DM(r)), ca.SX(turned), ca.SX(ca.DM(v)), rest, rest, rest)
+    scope.markers[3] = scope.markers[2]
+    near, nowhere = (parse(text).evaluate(scope) for text in ("VR(1,2)", "VR(3,2)"))
+    assert float(near) == pytest.approx(-1.0) and float(nowhere) == 0.0
+
+
 @pytest.mark.parametrize("t", [0.1, 0.7, 1.3])
 def test_rates_of_distance_and_of_angles(t):
     """VR is the rate of DM in every frame; a 3-1-3 angle's rates give the angular velocity."""
