@@ -413,6 +413,18 @@ def test_angles_near_parallel_axes_are_still_three(tilt, opposed):
     assert found == pytest.approx([yaw, pitch, roll], abs=max(10 * near, 1e-12))
 
 
+def test_angles_of_axes_that_rounding_keeps_from_being_parallel():
+    """Tilted by 1e-10 about any direction: the whole rotation is the first angle, and the third is 0."""
+    psi, phi, tilt = 0.4, 1.1, 1e-10
+    scope = _posed(A=_rotation(2, psi) @ _rotation(0, tilt) @ _rotation(2, phi))
+    assert number("PSI(1,2)", scope=scope) == pytest.approx(psi + phi, abs=1e-9)
+    assert number("PHI(1,2)", scope=scope) == 0
+    yaw, roll = 0.3, -0.8
+    upright = _posed(A=_rotation(2, yaw) @ _rotation(1, tilt - math.pi / 2) @ _rotation(0, roll))
+    assert number("YAW(1,2)", scope=upright) == pytest.approx(yaw + roll, abs=1e-9)
+    assert number("ROLL(1,2)", scope=upright) == 0
+
+
 def test_angles_where_they_are_not_unique():
     aligned = _posed(A=_rotation(2, 0.7))
     assert [number(f"{n}(1,2)", scope=aligned) for n in ("THETA", "PHI")] == [0, 0]

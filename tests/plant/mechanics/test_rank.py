@@ -61,6 +61,14 @@ def test_rows_that_nearly_repeat_others_count_as_repetitions():
     assert Triangle(csr_array(far)).repeated.tolist() == []
 
 
+def test_rows_are_compared_in_length_by_their_natural_sizes_and_in_direction_by_none():
+    """A row of 1e-8 of the longest counts with all its digits, one of 1e-10 is none, unless by nature."""
+    A = np.diag([1.0, 1e-8, 1e-10])
+    assert Triangle(csr_array(A)).independent.tolist() == [0, 1]
+    assert Triangle(csr_array(A), natural=np.array([1.0, 1.0, 1e-9])).rank == 3
+    assert Triangle(csr_array(A)).least(np.array([2.0, 3e-8, 0.0])) == pytest.approx([2.0, 3.0, 0.0])
+
+
 @pytest.mark.parametrize("shape", [(0, 4), (0, 0), (2, 0)])
 def test_nothing_to_take_in(shape):
     found = Triangle(csr_array(np.zeros(shape)))
