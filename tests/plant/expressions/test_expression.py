@@ -290,6 +290,19 @@ def test_break_times(text, times):
     assert parse(text).break_times() == pytest.approx(times)
 
 
+@pytest.mark.parametrize("name, sign", [("MAX", 1), ("MIN", -1)])
+def test_break_times_of_the_largest_of_many_lines(name, sign):
+    """Tangents of t^2 at 0, 1, ..., 39 take over halfway between these; lines below their corners never do.
+
+    The least of the tangents changes at 19.5, where they are 0 and 39.
+    """
+    tangents = [(2 * k, k * k) for k in range(40)]
+    below = [(2 * k + 1, k * k + k + 0.75) for k in range(39)]  # 0.25 under the corner at k + 1/2
+    lines = [f"{sign * a}*TIME - {sign}*{b}" for a, b in [*below, *tangents[::-1]]]
+    found = parse(f"{name}({', '.join(lines[1::2] + lines[::2])})").break_times()
+    assert sorted(set(found)) == pytest.approx(np.arange(39) + 0.5)
+
+
 def test_break_times_of_straight_line_splines():
     data = SplineData([0.0, 1.0, 3.0, 4.0, 9.0], [0.0, 1.0, 0.0, 2.0, 0.0])
     expression = parse("LINSPL(2*TIME + 1, 0, 7) + CUBSPL(TIME, 0, 7)")
