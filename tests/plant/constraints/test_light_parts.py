@@ -224,6 +224,16 @@ def test_who_is_lent_how_much():
     np.testing.assert_allclose(lent, [0.0, 4.0], rtol=1e-6)
 
 
+def test_rounding_in_a_condition_does_not_make_it_hold_a_light_part():
+    from scipy.sparse import csr_array
+
+    masses = np.array([1.0, 1e-8, 4.0])
+    J = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0], [1.0, 1e-17, -1.0]])
+    lent, times = lent_inertia(csr_array(J / np.sqrt(masses)), np.ones(3), np.arange(3))
+    np.testing.assert_allclose(lent, [4.0, 4.0, 0.0], rtol=1e-6)
+    np.testing.assert_allclose(times, [0.0, 4e8, 0.0], rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("coordinates", "closed", "factor"),
     [("joint", False, 0.0), ("absolute", False, 0.0), ("joint", True, 1e4), ("absolute", True, 1e4)],

@@ -79,7 +79,7 @@ def test_explicit_time_counts_in_the_rate():
 
 
 @pytest.mark.parametrize(
-    ("smoothing", "g"), [(1.0, 0.25), (1.0, -0.1), (0.1, 0.25), (None, 0.25), (None, -1e-3)]
+    ("smoothing", "g"), [(1.0, 0.25), (1.0, -0.1), (0.1, 0.25), (None, 0.25), (None, 0.0), (None, -1e-3)]
 )
 def test_unilateral_ramp(smoothing, g):
     """w = STEP(g, 0, 0, smoothing, 1), 1 or 0 without smoothing; both factors are ramped."""
