@@ -108,6 +108,12 @@ def test_penalty(penalty):
     assert a.work_in.any() == ("TIME" in penalty.expr)
 
 
+def test_a_penalty_on_one_side_stores_what_the_slider_loses():
+    a = account(slider(Force_Penalty(id=1, expr="DX(20) - 0.3", penalty=40.0, unilateral=True)))
+    assert np.ptp(a.KE) > 0.1 and np.abs(a.drift).max() < 1e-6
+    assert not a.dissipated.any() and not a.work_in.any()
+
+
 def test_gravity_that_changes_does_work():
     a = account(slider(Force_Gravity(grav_x="3*COS(TIME)")))
     assert not a.gravity.any()

@@ -24,6 +24,7 @@ from plant.expressions.expression import (
     parse,
     parse_optional,
 )
+from plant.expressions.grammar import fault
 from plant.expressions.splines import SplineData
 from tests.helpers.checked import published
 from tests.helpers.scope import Symbols, at, number
@@ -210,6 +211,26 @@ def test_terms_that_an_if_does_not_choose_are_nothing(e1, chosen):
     expected = [3.0, 7.0, 5.0]
     assert parts == [expected[k] if k == chosen else 0.0 for k in range(3)]
     assert found["ABS(4)"] == 0.0 and found["VARVAL(1)"] == e1
+    assert found["VARVAL(2)"] == (7.0 if chosen == 1 else 0.0)
+
+
+def test_names_that_are_no_functions():
+    for text, problem in (("2*TIME(1)", "TIME is not a function"), ("PI(1)", "PI is not a function")):
+        with pytest.raises(ExpressionError, match=problem):
+            parse(text)
+    with pytest.raises(ExpressionError) as caught:
+        parse("TIMES(1)")
+    assert "is not a function" not in str(caught.value)
+
+
+@pytest.mark.parametrize("at", [0, 10, 49, 51, 150, 299])
+def test_a_long_text_is_shown_around_its_fault(at):
+    """A hundred characters of three hundred, with dots where more follows, and the caret under the fault."""
+    text = "+" * at + "$" + "-" * (299 - at)
+    _, shown, caret = str(fault(text, at, "no")).splitlines()
+    assert shown[caret.index("^")] == "$" and shown.count("+") + shown.count("-") == 99
+    assert shown.startswith("    ...") == (at > 50) and shown.endswith("...") == (at < 250)
+    assert shown.count("+") == (at if at <= 50 else 50 if at < 250 else at - 200)
 
 
 def test_last_term_is_the_value():
