@@ -153,7 +153,7 @@ def test_self_recursive_variable_is_solved_with_a_warning():
 
 def test_circle_of_variables_is_named():
     pair = [Reference_Variable(id=1, expr="VARVAL(2)"), Reference_Variable(id=2, expr="1 + VARVAL(1)")]
-    with pytest.raises(ModelError, match="recursive definition: Reference_Variable 1 -> 2 -> 1"):
+    with pytest.raises(ModelError, match="id=1: recursive definition: Reference_Variable 1 -> 2 -> 1"):
         slider(*pair, outputs(1))
 
 

@@ -223,6 +223,11 @@ def test_names_that_are_no_functions():
     assert "is not a function" not in str(caught.value)
 
 
+def test_a_short_text_is_shown_whole():
+    _, shown, caret = str(fault("1+$", 2, "no")).splitlines()
+    assert shown == "    1+$" and caret == "      ^"
+
+
 @pytest.mark.parametrize("at", [0, 10, 49, 51, 150, 299])
 def test_a_long_text_is_shown_around_its_fault(at):
     """A hundred characters of three hundred, with dots where more follows, and the caret under the fault."""
