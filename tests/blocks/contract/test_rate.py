@@ -82,6 +82,7 @@ def test_many_instants_at_once_are_those_found_one_by_one():
     cases = [
         np.cumsum(np.full(800, 1e-3)), np.round(rng.uniform(0, 2000, 800), 3), np.arange(800) / 44100 + 300,
         fractions, fractions + rng.uniform(-1.5e-14, 1.5e-14, 1500), -rng.uniform(0, 200, 300),
+        np.round(rng.uniform(16, 64, 1500), 6) + rng.uniform(-1.5e-14, 1.5e-14, 1500),
         10 ** rng.uniform(-20, 15, 1500), np.array([0.0, 5e-324, 1e-14, 2e-14, 9.007e9, 9.1e9, 1e15, 1e20]),
     ]  # fmt: skip
     for x in cases:

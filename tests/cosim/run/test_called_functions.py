@@ -1,6 +1,7 @@
 """Python functions that a run calls at ticks: when, with what, and what it says when they fail."""
 
 import pickle
+import signal
 
 import numpy as np
 
@@ -85,3 +86,23 @@ def test_ctrl_c_in_a_python_function_returns_what_was_computed():
     assert not r.complete and r.message.startswith("interrupted at t=0.4")
     np.testing.assert_allclose(r.time, [0.0, 0.1, 0.2, 0.3])
     np.testing.assert_allclose(r["f.y"][:, 0], [0.0, 0.1, 0.2, 0.3])
+
+
+def test_a_handler_of_ones_own_for_ctrl_c_stays():
+    """Runs look after Ctrl-C while Python functions in equations are called, where nobody else does."""
+
+    def mine(number, frame):
+        """Never called here."""
+
+    seen = set()
+
+    def function(t, u):
+        seen.add(signal.getsignal(signal.SIGINT))
+        return u
+
+    before = signal.signal(signal.SIGINT, mine)
+    try:
+        simulate(build("c.y>f.u", c=Clock(), f=PythonFunction(function, sample=None)), 0.1)
+        assert seen == {mine} and signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)

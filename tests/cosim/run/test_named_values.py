@@ -1,5 +1,6 @@
 """Values given to a run: numbers in any wrapping, and nothing that a float would take the meaning from."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -39,6 +40,40 @@ def test_one_component_alone_is_set():
     sim.set_input("u[1]", 4.0)
     sim.advance(1.0)
     assert sim.value("total.y") == pytest.approx([2.0, 7.0 + 3.0 * (0.5 * 10.0 + 0.5 * 4.0)])
+
+
+def test_a_component_in_the_middle_is_no_slice_up_to_the_end():
+    d = Diagram("three")
+    d.connect(d.inport("u", size=3), d.add("total", Integrator([1.0, 2.0, 3.0]))["u"])
+    sim = Simulation(d, engine="reference", initial={"total.x[1]": 7.0})
+    sim.set_input("u", [0.5, 0.25, 0.125])
+    assert sim.value("total.y").tolist() == [1.0, 7.0, 3.0]
+    sim.set_input("u[0]", 2.0)
+    sim.advance(1.0)
+    assert sim.value("total.y") == pytest.approx([3.0, 7.25, 3.125])
+
+
+@dataclass(frozen=True)
+class OfNumbers(Gain):
+    """A gain that takes no booleans."""
+
+    numbers_only = frozenset({"k"})
+
+
+@pytest.mark.parametrize("value", [[True, False], [True, 2.0], np.array([True, False])])
+def test_a_block_that_takes_numbers_only_is_given_no_booleans(value):
+    """On the way; the numbers of such a block may still change, and another gain takes True for 1."""
+    d = drawn()
+    d.add("strict", OfNumbers([2.0, 3.0]))
+    d.connect("u -> strict.u")
+    sim = Simulation(d, engine="reference")
+    with pytest.raises(PlantloopError, match="'strict.k' takes numbers; got"):
+        sim.set_parameter("strict.k", value)
+    sim.set_parameter("gain.k", value)
+    sim.set_parameter("strict.k", np.array([5, 6]))
+    sim.set_input("u", 1.0)
+    assert sim.value("strict.y").tolist() == [5.0, 6.0]
+    assert sim.value("gain.y").tolist() == [float(v) for v in value]
 
 
 LOST = {

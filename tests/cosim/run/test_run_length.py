@@ -1,5 +1,7 @@
 """How many steps a run may take: told before it starts, up to the last one."""
 
+import contextlib
+import warnings
 from fractions import Fraction
 
 import pytest
@@ -20,12 +22,11 @@ def of(system, until, begin=0.0, **given):
         check_length(system, RunSettings.of(**{"solver": "euler", "step": 1.0} | given), begin, until)
 
 
-class _quiet:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
+@contextlib.contextmanager
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
 
 
 def test_steps_are_counted_from_where_a_run_begins():
@@ -49,3 +50,26 @@ def test_steps_that_do_not_move_the_time_are_refused():
     of(STEPS, 2.0**52 + 10.0, begin=2.0**52, warned=False)
     with pytest.raises(PlantloopError, match="too small to move the time"):
         of(STEPS, 2.0**54 + 40.0, begin=2.0**54, warned=False)
+
+
+@pytest.mark.parametrize(
+    ("solver", "max_step", "warned"), [("dopri5", 1.0, True), ("dopri5", float("inf"), False)]
+)
+def test_an_adaptive_run_has_as_many_steps_as_its_longest_ones(solver, max_step, warned):
+    """Without a longest step nobody knows how many it has."""
+    with pytest.warns(match="steps of max_step=1 s") if warned else _quiet():
+        check_length(STEPS, RunSettings.of(solver=solver, max_step=max_step), 0.0, 2e10)
+    check_length(TICKS, RunSettings.of(solver=solver, max_step=1e-9), 0.0, 1e3)  # it has no states to step
+
+
+def test_ticks_are_counted_up_to_half_of_what_64_bits_hold():
+    """Instants are multiples of 1/D s, where one rate is so short that D is 1e6."""
+    fine = build(
+        "c.y>h.u c.y>k.u", c=Constant(1.0), h=Hold(sample=Fraction(10**6 + 1, 10**6)), k=Hold(sample=2)
+    ).system()
+    assert fine.grid == 10**6
+    last = 2.0**62 / 1e6
+    given = RunSettings.of(wall_limit=60.0)
+    check_length(fine, given, last - 1e4, last * (1 - 1e-15))
+    with pytest.raises(PlantloopError, match="ticks that cannot be counted"):
+        check_length(fine, given, last - 1e4, last)
