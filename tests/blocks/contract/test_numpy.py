@@ -133,8 +133,33 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
             np.linalg.norm(u, np.inf),
             np.linalg.norm(a, 1),
             np.linalg.norm(u, 3),
+            np.linalg.norm(a, keepdims=True),
+            np.linalg.norm(a, "fro", keepdims=True),
+            np.linalg.norm(a, axis=1, keepdims=True),
         ],
         (U, A),
+    ),
+    "vectors times stacks of matrices": (
+        lambda u, a: [
+            np.matmul(u[:3], np.stack([a, 2.0 * a.T])),
+            np.matmul(np.stack([a, 2.0 * a.T]), u[:3]),
+        ],
+        (U, A),
+    ),
+    "accumulated": (
+        lambda u, a: [np.add.accumulate(u), np.add.accumulate(a), np.multiply.accumulate(a, axis=1)],
+        (U, A),
+    ),
+    "a type that is given": (
+        lambda u: [
+            np.array(u, float),
+            np.asarray(u, float),
+            np.full((2,), u[0], dtype=float),
+            np.sum(u, dtype=float),
+            np.cumsum(u, dtype=float),
+            ~np.array([u[0] > 0.5, u[1] > 0.5]),
+        ],
+        U,
     ),
     "inverse": (lambda a, b: [np.linalg.inv(a), np.linalg.solve(a, b), np.linalg.solve(a, b[0])], (A, B)),
     "inverse of numbers": (lambda u: np.linalg.inv(A) @ np.linalg.solve(A, u[:3]), U),
@@ -292,6 +317,41 @@ def test_pythons_math_of_two_numbers():
     found, expected = on_symbols(equations, np.array([-2.7, 0.8])), equations([-2.7, 0.8])
     for f, e in zip(found, expected, strict=True):
         np.testing.assert_allclose(np.asarray(f, float), e, rtol=1e-14)
+
+
+def test_pythons_math_tells_what_is_close():
+    """Within a share of the larger one, or within an absolute tolerance, with the edge."""
+
+    def equations(u):
+        x, y = u
+        return [
+            math.isclose(x, x * (1 + 5e-10)),
+            math.isclose(x * (1 + 2e-9), x),
+            math.isclose(x, y, abs_tol=0.5),
+            math.isclose(x, y, abs_tol=0.4375),
+            math.isclose(y, x, rel_tol=0.5),
+            math.isclose(y, x, rel_tol=0.4375),
+            math.isclose(x, 0.0),
+        ]
+
+    assert list(on_symbols(equations, np.array([1.0, 0.5]))) == [1, 0, 1, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda a: np.linalg.solve(a, np.ones(2)), "right-hand side"),
+        (lambda a: np.linalg.solve(np.eye(2), a), "right-hand side"),
+        (lambda a: np.linalg.solve(a, np.ones((3, 1, 1))[:2]), "right-hand side"),
+        (lambda a: np.max(a[:0]), "zero-size|identity"),
+        (lambda a: np.cumulative_sum(a), "``axis`` argument is required"),
+    ],
+)
+def test_shapes_that_numpy_refuses_are_refused(function, said):
+    with pytest.raises(ValueError):
+        function(np.array(A))
+    with pytest.raises((ValueError, BlockError), match=said):
+        on_symbols(lambda u: function(u.reshape(3, 3)), np.arange(9.0))
 
 
 def test_names_imported_from_math_take_signals_as_well():

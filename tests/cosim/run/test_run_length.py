@@ -52,14 +52,13 @@ def test_steps_that_do_not_move_the_time_are_refused():
         of(STEPS, 2.0**54 + 40.0, begin=2.0**54, warned=False)
 
 
-@pytest.mark.parametrize(
-    ("solver", "max_step", "warned"), [("dopri5", 1.0, True), ("dopri5", float("inf"), False)]
-)
-def test_an_adaptive_run_has_as_many_steps_as_its_longest_ones(solver, max_step, warned):
+@pytest.mark.parametrize("max_step", [1.0, float("inf")])
+def test_an_adaptive_run_has_as_many_steps_as_its_longest_ones(max_step):
     """Without a longest step nobody knows how many it has."""
-    with pytest.warns(match="steps of max_step=1 s") if warned else _quiet():
-        check_length(STEPS, RunSettings.of(solver=solver, max_step=max_step), 0.0, 2e10)
-    check_length(TICKS, RunSettings.of(solver=solver, max_step=1e-9), 0.0, 1e3)  # it has no states to step
+    with pytest.warns(match="steps of max_step=1 s") if max_step == 1.0 else _quiet():
+        check_length(STEPS, RunSettings.of(solver="dopri5", max_step=max_step), 0.0, 2e10)
+    with _quiet():  # it has no states to step
+        check_length(TICKS, RunSettings.of(solver="dopri5", max_step=1e-9), 0.0, 1e3)
 
 
 def test_ticks_are_counted_up_to_half_of_what_64_bits_hold():
@@ -70,6 +69,7 @@ def test_ticks_are_counted_up_to_half_of_what_64_bits_hold():
     assert fine.grid == 10**6
     last = 2.0**62 / 1e6
     given = RunSettings.of(wall_limit=60.0)
-    check_length(fine, given, last - 1e4, last * (1 - 1e-15))
+    with _quiet():
+        check_length(fine, given, last - 1e4, last * (1 - 1e-15))
     with pytest.raises(PlantloopError, match="ticks that cannot be counted"):
         check_length(fine, given, last - 1e4, last)
