@@ -60,6 +60,7 @@ def test_the_diagram_stays_as_it_is():
         Simulation(d, parameters={"T": T, "k": k}).system for T, k in [(0.2, 1.0), (0.2, 3.0), (0.3, 1.0)]
     ]
     assert built[0] is built[1]
+    assert len(d.kept("built")) == 1  # what was built last alone is kept: a sweep does not fill the memory
     assert [str(s.rates[0].period) for s in (*built[1:], d.system())] == ["1/5", "3/10", "1/10"]
 
 

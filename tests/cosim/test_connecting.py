@@ -227,3 +227,18 @@ def test_the_only_port_of_a_block_for_vectors_is_found(block):
 def test_other_words_for_the_end_of_a_run(word):
     with pytest.raises(PlantloopError, match=f"no setting '{word}'; did you mean 'until'"):
         simulate(Sine(), **{word: 1.0})
+
+
+def test_an_index_in_place_of_a_port_is_told_the_first_output():
+    """Where there is no output an input, and of a part without ports "y"."""
+    part = Diagram("part")
+    for name in ("down", "up"):
+        part.connect(part.inport(f"to_{name}"), part.add(name, Gain(2.0))["u"])
+        part.outport(f"went_{name}", part[name]["y"])
+    d = Diagram("d")
+    with pytest.raises(WiringError, match=r"0 is no port of 'part'. Write part\['went_down'\], and"):
+        d.add("part", part)[0]
+    closed = Diagram("closed")
+    closed.add("one", Constant(1.0))
+    with pytest.raises(WiringError, match=r"Write closed\['y'\]"):
+        d.add("closed", closed)[0]

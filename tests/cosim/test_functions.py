@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import fsolve
 
 from blocks import (
     Block,
@@ -185,6 +186,28 @@ def test_unknowns_of_a_loop_are_solved_and_differentiated_through():
     assert f.by_x(0.0, [0.0], u, p).tolist() == [[0.0]]
     with pytest.raises(SimulationError, match="loop"):
         f(0.0, [0.0], 0.6, p)  # 1 - 4 k u < 0
+
+
+def test_two_unknowns_are_differentiated_by_two_states():
+    """a = k a b + x1 and b = k a^2 + x2 with x1' = a, x2' = b, against SciPy's root and differences of it."""
+    d = Diagram("loops")
+    for name, state in (("a", "x1"), ("b", "x2")):
+        d.add(name, Product(0.3))
+        d.add(state, Integrator())
+        d.connect(f"{name}.y", f"{state}.u")
+        d.connect(f"{state}.y", f"{name}.u3")
+    d.connect("a.y", "a.u1", "b.u1", "b.u2")
+    d.connect("b.y", "a.u2")
+
+    def root(x):
+        return fsolve(lambda w: [0.3 * w[0] * w[1] + x[0], 0.3 * w[0] ** 2 + x[1]] - w, x, xtol=1e-13)
+
+    x, h = np.array([0.4, 0.7]), 1e-5
+    expected = np.column_stack([(root(x + h * e) - root(x - h * e)) / (2 * h) for e in np.eye(2)])
+    f = d.system(solve_loops=True).derivatives
+    assert f(0.0, x) == pytest.approx(root(x), abs=1e-10)
+    assert f.by_x(0.0, x) == pytest.approx(expected, abs=1e-8)
+    assert abs(expected[0, 1] - expected[1, 0]) > 0.1
 
 
 # --- what is held

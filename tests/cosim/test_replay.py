@@ -142,6 +142,10 @@ def test_a_run_that_does_not_fail_again_says_so():
     found = replay(emptying(), Simulation(emptying()).snapshot(), 0.5)
     assert found.message == "" and found.result.complete
     assert list(found.rows())[-1][1].startswith("it did not fail again up to t = ")
+    sim = Simulation(emptying())
+    sim.advance(0.25)
+    found = replay(emptying(), sim.snapshot(), 0.5, steps=1000)  # more than there are: from the snapshot on
+    assert found.begin == 0.25 and found.result.time[-1] == 1.0  # twice as far again
     with pytest.raises(PlantloopError, match="before is None, expected a snapshot"):
         replay(emptying(), None, 1.0)
     with pytest.raises(PlantloopError, match="steps is 0"):
