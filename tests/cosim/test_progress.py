@@ -1,10 +1,10 @@
-"""For whom rich decides what it shows: terminals, and where a user asks for colours."""
+"""How far a run is: lines for every tenth, a function of one's own, and who gets colours."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from cosim.progress import FORCED, coloured
+from cosim.progress import FORCED, coloured, telling
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,25 @@ def test_who_gets_colours(monkeypatch, terminal, variables, answer):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert coloured(SimpleNamespace(isatty=lambda: terminal)) is answer
+
+
+def shown_at(capsys, progress, until, times):
+    """Lines on standard error by these times [s]."""
+    with telling(progress, until, "s") as told:
+        for t in times:
+            if told is not None:
+                told(t)
+    return capsys.readouterr().err.splitlines()
+
+
+def test_a_line_for_every_tenth_of_the_way(capsys, monkeypatch):
+    """The first time it is passed: no line for steps within it, one where several are passed at once."""
+    for name in FORCED:
+        monkeypatch.delenv(name, raising=False)
+    times = [0.0, 0.1, 0.3, 0.4, 0.5, 0.6, 1.7, 1.75, 2.0, 3.0 - 1e-15, 3.0]
+    tenths = ["0.3", "0.6", "1.7", "2", "3"]
+    assert shown_at(capsys, True, 3.0, times) == [f"{t} of 3 s" for t in tenths]
+    assert shown_at(capsys, True, 0.0, [0.0]) == ["0 of 0 s"]
+    assert shown_at(capsys, False, 3.0, times) == shown_at(capsys, None, 3.0, times) == []
+    told = []
+    assert shown_at(capsys, told.append, 3.0, times) == [] and told == times
