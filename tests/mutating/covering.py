@@ -13,6 +13,7 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,8 @@ def note(root: Path, test: str, target: Path, environment: dict[str, str]) -> bo
 
 def covering(root: Path, tests: list[str], cache: Path, environment: dict[str, str]) -> Covering:
     """Run the test files whose lines are not known yet, and put all together."""
+    if find_spec("coverage") is None:
+        raise SystemExit("coverage is not installed, and finds out which tests run a line: pip install coverage")
     cache.mkdir(parents=True, exist_ok=True)
     by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
     by_file: dict[str, set[str]] = defaultdict(set)
