@@ -117,7 +117,9 @@ def note(root: Path, test: str, target: Path, environment: dict[str, str]) -> bo
 def covering(root: Path, tests: list[str], cache: Path, environment: dict[str, str]) -> Covering:
     """Run the test files whose lines are not known yet, and put all together."""
     if find_spec("coverage") is None:
-        raise SystemExit("coverage is not installed, and finds out which tests run a line: pip install coverage")
+        raise SystemExit(
+            "coverage is not installed, and finds out which tests run a line: pip install coverage"
+        )
     cache.mkdir(parents=True, exist_ok=True)
     by_line: dict[tuple[str, int], set[str]] = defaultdict(set)
     by_file: dict[str, set[str]] = defaultdict(set)
