@@ -254,6 +254,7 @@ def test_a_snapshot_of_a_part_built_otherwise_is_refused():
         other.restore(sim.snapshot())
 
 
+@pytest.mark.slow
 def test_structural_parameters_are_listed_and_every_one_of_them_may_be_given():
     part, d = loop(), Diagram("outer")
     part.outport("y", "x.y")

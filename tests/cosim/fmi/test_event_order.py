@@ -139,6 +139,7 @@ def test_outputs_sampled_at_that_instant_are_seen(name: str, engine: str, backwa
     check(d, pi_of(u), "auto" if name == "python" and engine == "native" else engine, block=u)
 
 
+@pytest.mark.slow
 @WAYS
 @pytest.mark.parametrize("name", ["relay", "chart", "sampled chart"])
 def test_relays_and_charts_that_switch_there_are_seen(
@@ -218,6 +219,7 @@ def sensed() -> Diagram:
     return d
 
 
+@pytest.mark.slow
 @WAYS
 @pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("name", ["pi", "total"])

@@ -288,6 +288,7 @@ def test_python_is_asked_only_to_begin(version: str, monkeypatch: pytest.MonkeyP
         asked.clear()
 
 
+@pytest.mark.slow
 @versions
 @both
 def test_runs_beside_each_other_are_as_alone(version: str, engine: str) -> None:

@@ -58,6 +58,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", SOURCES)
 def test_jumps_and_states_of_the_same_instant_are_seen(name: str, engine: str, controller: Path) -> None:
