@@ -18,10 +18,10 @@ HINT = (
 )
 
 
-def derivatives(component: AnyComponent, rates: Sequence[Variable]) -> np.ndarray:
-    """Derivatives of the states, (nx,); for errors see `finite`."""
-    found = component.derivatives(np.zeros(sum(v.size for v in rates)))
-    return finite(component, rates, found, DIALECTS[component.description.major].derivatives)
+def derivatives(component: AnyComponent, rates: Sequence[Variable], n: int) -> np.ndarray:
+    """Derivatives of the states, (n,); for errors see `finite`."""
+    name = DIALECTS[component.description.major].derivatives
+    return finite(component, rates, component.derivatives(np.zeros(n)), name)
 
 
 def indicators(component: AnyComponent, variables: Sequence[Variable], n: int) -> np.ndarray:

@@ -127,7 +127,7 @@ class ModelExchangeUnit:
     def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:
         """Derivatives of the states at t [s], (nx,)."""
         self._stand(t, a)
-        return finite.derivatives(self.component, self.ports.rates)
+        return finite.derivatives(self.component, self.ports.rates, self.ports.nx)
 
     def indicators(self, t: float, a: np.ndarray) -> np.ndarray:
         """Event indicators, (nz,)."""

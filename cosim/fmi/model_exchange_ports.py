@@ -37,9 +37,7 @@ class Ports:
     indicators: tuple[Variable, ...]  # of FMI 3.0; in FMI 2.0 they are no variables
     n_indicators: int
     groups: tuple[OutputGroup, ...]
-    kept: tuple[
-        Variable, ...
-    ] = ()  # outputs that events set: clocked ones, and clocks (their numbers of ticks)
+    kept: tuple[Variable, ...] = ()  # outputs that events set: clocked ones, clocks (their numbers of ticks)
     triggers: tuple[Variable, ...] = ()  # input clocks that tick when their number rises
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
@@ -78,7 +76,7 @@ class Ports:
 
 
 def places(every: Sequence[Variable], some: Sequence[Variable]) -> np.ndarray:
-    """Array of the scalars of some variables among those of all."""
+    """Places of the scalars of some variables among those of all."""
     starts, at = {}, 0
     for v in every:
         starts[v.name] = at

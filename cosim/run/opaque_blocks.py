@@ -16,9 +16,6 @@ from blocks.errors import BlockError, PlantloopError, naming_block
 from cosim.segments import Segment
 from cosim.system import System
 
-# what `signal` wraps where it wraps something: it looks every handler up among constants, 5 us each time
-HANDLERS: Any = getattr(signal, "_signal", signal)
-
 
 class Instances:
     """What the opaque blocks of a system are in one run.
@@ -163,15 +160,15 @@ class Instances:
             return
         self._forget()
         main = threading.current_thread() is threading.main_thread()
-        ours = main and HANDLERS.getsignal(signal.SIGINT) is signal.default_int_handler
+        ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if ours:
-            HANDLERS.signal(signal.SIGINT, self._note)
+            signal.signal(signal.SIGINT, self._note)
         try:
             with answered_by(self.calls):
                 yield
         finally:
             if ours:
-                HANDLERS.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
             self._forget()
 
     def _note(self, number: int, frame: Any) -> None:

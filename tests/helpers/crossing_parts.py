@@ -12,6 +12,18 @@ from cosim.engines.reference.crossings import Crossings
 
 CODE = "void(const pl_args *, double *)"  # of generated functions
 
+# with a threshold of 0.5: value, rate, direction, eager, stored sign; is its event due, and the new sign
+DUE = [
+    (-1.0, 0.0, 0, 0, 1.0, True, -1.0), (-1.0, 0.0, 1, 0, 1.0, False, -1.0),
+    (1.0, 0.0, 1, 0, -1.0, True, 1.0), (-1.0, 0.0, -1, 0, 1.0, True, -1.0),
+    (1.0, 0.0, 0, 0, 1.0, False, 1.0), (0.5, 2.0, 0, 0, 0.0, True, 1.0),
+    (-1.0, 0.0, 0, 0, 0.0, False, -1.0), (-1.0, 0.0, 0, 1, 0.0, True, -1.0),
+    (0.5, 0.0, 0, 0, 0.0, False, 1.0), (-1.0, 0.0, 1, 1, 0.0, False, -1.0),
+    (0.5, -2.0, 0, 0, 0.0, True, -1.0), (0.25, -2.0, 0, 0, 0.0, True, -1.0),
+    (0.75, -2.0, 0, 0, 0.0, False, 1.0), (-1.0, 0.0, 0, 0, 2.0, False, -1.0),
+    (1.0, 0.0, 0, 1, 2.0, False, 1.0),
+]  # fmt: skip
+
 
 class InC:
     """Crossings g (functions of x) with their rates, directions and thresholds; those of `held` never change.

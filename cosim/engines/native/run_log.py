@@ -72,7 +72,8 @@ class RunLog:
 
     def only_rows(self) -> None:
         """From now on nothing but rows is kept."""
-        self.rows  # noqa: B018  # makes the buffers
+        if self._made is None:
+            self._make()
         for buffer in self._buffers:
             buffer.width = 0
         self.events.discard()

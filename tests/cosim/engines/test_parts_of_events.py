@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from tests.helpers.crossing_parts import DUE
 from tests.helpers.runtime_parts import Runtime, parts
 
 TEXTS = {
@@ -138,19 +139,7 @@ class Machine:
         return self.log.events
 
 
-@pytest.mark.parametrize(
-    ("value", "rate", "direction", "eager", "stored", "due", "sign"),
-    [
-        (-1.0, 0.0, 0, 0, 1.0, True, -1.0), (-1.0, 0.0, 1, 0, 1.0, False, -1.0),
-        (1.0, 0.0, 1, 0, -1.0, True, 1.0), (-1.0, 0.0, -1, 0, 1.0, True, -1.0),
-        (1.0, 0.0, 0, 0, 1.0, False, 1.0), (0.5, 2.0, 0, 0, 0.0, True, 1.0),
-        (-1.0, 0.0, 0, 0, 0.0, False, -1.0), (-1.0, 0.0, 0, 1, 0.0, True, -1.0),
-        (0.5, 0.0, 0, 0, 0.0, False, 1.0), (-1.0, 0.0, 1, 1, 0.0, False, -1.0),
-        (0.5, -2.0, 0, 0, 0.0, True, -1.0), (0.25, -2.0, 0, 0, 0.0, True, -1.0),
-        (0.75, -2.0, 0, 0, 0.0, False, 1.0), (-1.0, 0.0, 0, 0, 2.0, False, -1.0),
-        (1.0, 0.0, 0, 1, 2.0, False, 1.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "rate", "direction", "eager", "stored", "due", "sign"), DUE)
 def test_an_event_is_due_where_its_sign_changes_in_its_direction(
     runtime, value, rate, direction, eager, stored, due, sign
 ):

@@ -16,7 +16,7 @@ from cosim.engines.reference.crossings import Crossings, Part
 from cosim.engines.reference.events import Events, Repetition
 from cosim.engines.reference.invariants import Invariants
 from cosim.engines.reference.restart import Restart
-from tests.helpers.crossing_parts import InPython
+from tests.helpers.crossing_parts import DUE, InPython
 
 
 # --- events -----------------------------------------------------------------------------------------------
@@ -119,18 +119,7 @@ def firing(values, rates=None, stored=(1.0,), directions=(0,), eager=(False,), t
     return c
 
 
-@pytest.mark.parametrize(
-    ("value", "rate", "direction", "eager", "stored", "due", "sign"),
-    [
-        (-1.0, 0.0, 0, 0, 1.0, True, -1.0), (-1.0, 0.0, 1, 0, 1.0, False, -1.0),
-        (1.0, 0.0, 1, 0, -1.0, True, 1.0), (-1.0, 0.0, -1, 0, 1.0, True, -1.0),
-        (1.0, 0.0, 0, 0, 1.0, False, 1.0), (0.5, 2.0, 0, 0, 0.0, True, 1.0),
-        (-1.0, 0.0, 0, 0, 0.0, False, -1.0), (-1.0, 0.0, 0, 1, 0.0, True, -1.0),
-        (0.5, 0.0, 0, 0, 0.0, False, 1.0), (-1.0, 0.0, 1, 1, 0.0, False, -1.0),
-        (0.5, -2.0, 0, 0, 0.0, True, -1.0), (0.75, -2.0, 0, 0, 0.0, False, 1.0),
-        (-1.0, 0.0, 0, 0, 2.0, False, -1.0), (1.0, 0.0, 0, 1, 2.0, False, 1.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "rate", "direction", "eager", "stored", "due", "sign"), DUE)
 def test_an_event_is_due_where_its_sign_changes_in_its_direction(
     value, rate, direction, eager, stored, due, sign
 ):
