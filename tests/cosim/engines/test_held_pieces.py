@@ -78,6 +78,7 @@ def run(engine: str, d: Diagram) -> dict[str, np.ndarray]:
         return kept
 
 
+@pytest.mark.slow
 def test_both_engines_hold_the_same_after_every_event() -> None:
     d = coupled()
     compiled, interpreted = (run(engine, d) for engine in ("native", "reference"))
@@ -123,6 +124,7 @@ def solution(times: np.ndarray, cells: int) -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "cells"), [("native", 40), ("reference", 6)])
 @pytest.mark.parametrize("how", [{}, {"solver": "rk4", "step": 0.05}], ids=["dopri5", "rk4"])
 def test_what_is_held_is_what_the_waves_say(how: dict[str, Any], cells: int, engine: str) -> None:

@@ -23,6 +23,7 @@ def ramps(order):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "native"])
 @pytest.mark.parametrize(
     "settings", [{"solver": "rk4", "step": 0.3}, {"solver": "dopri5"}, {"solver": "rodas4"}], ids=str

@@ -49,6 +49,7 @@ def test_nests_agree_with_a_slow_interpreter(data, nest, held):
 WITHIN = ("enabled", True, True, "c2", LEAF)
 
 
+@pytest.mark.slow
 @FEW
 @given(st.data(), nests(2, repeated=True), st.integers(1, 4), st.booleans())
 def test_nests_in_loops_agree_with_a_slow_interpreter(data, body, rounds, anew):
