@@ -20,7 +20,7 @@ from plant import Plant
 from tests.helpers.browser import shown
 
 MOST = 60_000  # bytes of a picture
-SIZE = (1000, 560)
+SMALL, LARGE = (1000, 560), (1400, 860)  # pixels, of one part and of the whole page
 ALONE = "document.querySelector('#{} h2').dispatchEvent(new MouseEvent('dblclick', {{bubbles: true}}))"
 ARROWS = "document.querySelectorAll('[data-arrows=velocity], [data-arrows=force]').forEach(c => c.click())"
 
@@ -143,6 +143,11 @@ PICTURES = {f.__name__: f for f in (whole, diagram, scopes, motion, study, linea
 SERVED = ("live", "edit")
 
 
+def size(name):
+    """Of a picture [pixels]."""
+    return LARGE if name == "whole" else SMALL
+
+
 def draw(name, folder):
     """Make a page, look at it, and write docs/view-NAME.png (the whole page: view.png)."""
     with ExitStack() as stack:
@@ -152,7 +157,7 @@ def draw(name, folder):
         else:
             source = aside / f"{name}.html"
             look = PICTURES[name](source)
-        page = stack.enter_context(shown(source, SIZE, offline=name not in SERVED))
+        page = stack.enter_context(shown(source, size(name), offline=name not in SERVED))
         page.evaluate("document.documentElement.classList.remove('dark')")
         page.evaluate(f"() => {{ {look} }}")
         page.wait_for_timeout(600)
