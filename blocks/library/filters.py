@@ -355,9 +355,9 @@ class Bessel(Block):
 class Notch(Block):
     """Take one frequency out of a signal.
 
-    Output: y(s) = (s^2 + w^2) / (s^2 + w/quality s + w^2) u(s), w = frequency; with a sample time its
-    bilinear equivalent with the notch where it was. Initial value: at rest; with a sample time y is 0 before
-    the first tick.
+    Output: y(s) = (s^2 + w^2) / (s^2 + w/quality s + w^2) u(s), w = frequency; with a sample time the
+    bilinear equivalent of one that leaves the notch where it was and as wide. Initial value: at rest; with a
+    sample time y is 0 before the first tick.
     Direct feedthrough: u to y.
 
     frequency : rad/s, above 0; structural

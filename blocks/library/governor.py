@@ -25,7 +25,8 @@ class ReferenceGovernor(Block):
 
     Output: v_k = v_k-1 + kappa (r_k - v_k-1), kappa the largest number in [0, 1] with which the outputs of
     the model, started at x_k and given v_k for ever, keep the limits at ticks k, ..., k + N, and where they
-    come to rest keep them by `margin`; 0 where none does. v = initial before the first tick.  Update: v.
+    come to rest keep them by `margin`; 0 where none does. A limit that is passed already counts only where v
+    would pass it further. v = initial before the first tick.  Update: v.
     Direct feedthrough: x and r to v, at ticks.
 
     Where the model is right and x_0 keeps its limits under v = initial they are kept for ever, and a constant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,10 @@ def _grown(block: Any, T: float, rates: np.ndarray) -> np.ndarray:
 
     with np.errstate(all="ignore"):
         found = expm(T * rates) if np.isfinite(T * rates).all() else np.array(np.nan)
+    return _all_numbers(block, T, found)
+
+
+def _all_numbers(block: Any, T: float, found: np.ndarray) -> np.ndarray:
     if not np.isfinite(found).all():
         what = f"is {T:g} s, over which the matrix exponential of the model is not finite"
         raise checks.fault(block, "sample", what, "a sample time that fits the model", "Give a shorter one.")
@@ -88,14 +93,23 @@ def _grown(block: Any, T: float, rates: np.ndarray) -> np.ndarray:
 
 
 def sampled_noise(block: Any, Q: np.ndarray) -> np.ndarray:
-    """Covariance that noise of density Q adds from tick to tick (Van Loan); of a discrete model Q."""
+    """Covariance that noise of density Q adds from tick to tick; of a discrete model Q.
+
+    By Van Loan's exponential over T/2^k, in which nothing decays much, then doubled k times: what noise adds
+    in twice the time is V + F V F'. Over T itself exp(-A T) of a fast decay would swallow all digits.
+    """
     A, _, _, _, dt = model_of(block)
     if dt:
         return Q
     n, T = len(A), checks.period(block)
-    both = _grown(block, T, np.block([[-A, Q], [np.zeros((n, n)), A.T]]))
-    found = both[n:, n:].T @ both[:n, n:]
-    return 0.5 * (found + found.T)
+    doublings = math.ceil(min(math.log2(max(T * float(np.linalg.norm(A, 1)), 1.0)), 1000.0))
+    both = _grown(block, T / 2**doublings, np.block([[-A, Q], [np.zeros((n, n)), A.T]]))
+    F = both[n:, n:].T
+    found = F @ both[:n, n:]
+    with np.errstate(all="ignore"):
+        for _ in range(doublings):
+            found, F = found + F @ found @ F.T, F @ F
+    return _all_numbers(block, T, 0.5 * (found + found.T))
 
 
 def continuous_only(block: Any) -> None:
@@ -114,12 +128,14 @@ def weight(block: Any, field: str, n: int, definite: bool = False) -> np.ndarray
         value = np.diag(np.broadcast_to(value, (n,)))
     if value.shape != (n, n):
         raise checks.fault(block, field, f"has shape {value.shape}", f"({n}, {n})")
-    least = np.linalg.eigvalsh(0.5 * (value + value.T)).min()
-    if not np.allclose(value, value.T) or least < -1e-12 * np.abs(value).max() or (definite and least <= 0):
+    size, both = np.abs(value).max(), 0.5 * (value + value.T)
+    least = np.linalg.eigvalsh(both).min()
+    alike = np.allclose(value, value.T, atol=1e-8 * size)
+    if not alike or least < -1e-12 * size or (definite and least <= 0):
         expected = "a symmetric matrix, positive " + ("definite" if definite else "semidefinite")
         raise checks.fault(block, field, f"is {shown(getattr(block, field))}", expected)
-    checks.assign(block, **{field: tuple(map(tuple, value.tolist()))})
-    return value
+    checks.assign(block, **{field: tuple(map(tuple, both.tolist()))})
+    return both
 
 
 def riccati(
@@ -129,23 +145,44 @@ def riccati(
 
     Raises
     ------
-    BlockError    there is none: something unstable is not reached, or costs nothing
+    BlockError    there is none: something that does not decay is not reached, or costs nothing
     """
     from scipy.linalg import solve_continuous_are, solve_discrete_are  # slow to import
 
     try:
-        return np.asarray((solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R))
+        with np.errstate(all="ignore"):
+            P = np.asarray((solve_discrete_are if discrete else solve_continuous_are)(A, B, Q, R))
+        why = _left_over(discrete, A - B @ optimal(discrete, A, B, P, R))
     except (np.linalg.LinAlgError, ValueError) as error:
+        why = str(error)
+    if why:
         raise BlockError(
-            f"{type(block).__name__}: the Riccati equation has no stabilising solution ({error}).",
-            hint="Every unstable state must be reached by the inputs (or seen by the outputs) and weighted.",
-        ) from None
+            f"{type(block).__name__}: the Riccati equation has no stabilising solution ({why.rstrip('.')}).",
+            hint="Every state that does not decay must be reached by the inputs (or seen by the outputs) and "
+            "weighted.",
+        )
+    return P
+
+
+def _left_over(discrete: bool, closed: np.ndarray) -> str:
+    """What is said of a closed loop that does not decay; "" of one that does.
+
+    SciPy finds a solution also where poles on the limit of stability are not reached or cost nothing.
+    """
+    poles = np.linalg.eigvals(closed)
+    rounding = 1e-13 * max(1.0 if discrete else 0.0, float(np.abs(poles).max(initial=0.0)))
+    slow = poles[(np.abs(poles) - 1.0 if discrete else poles.real) >= -rounding]
+    return f"the pole {slow[0]:.6g} stays where it is" if slow.size else ""
 
 
 def gain(block: Any, A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
     """K of u = -K x that minimises the sum (or integral) of x'Qx + u'Ru."""
     discrete = block.sample is not None
-    P = riccati(block, discrete, A, B, Q, R)
+    return optimal(discrete, A, B, riccati(block, discrete, A, B, Q, R), R)
+
+
+def optimal(discrete: bool, A: np.ndarray, B: np.ndarray, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """K for a solution P of the Riccati equation."""
     if discrete:
         return np.asarray(np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A))
     return np.asarray(np.linalg.solve(R, B.T @ P))

@@ -17,7 +17,9 @@ from blocks.library.linear_models import check_model, sampled_model, weight
 
 __all__ = ["MPC"]
 
-MOST_LOST = 1e-6  # of u per unit of x, by rounding of a model that grows over the horizon
+MOST_LOST = 1e-6  # of what a state does to u, by rounding of a model that grows over the horizon
+NOTHING = 1e-12  # of what u does to an output at other ticks: at this one it does nothing, but for rounding
+ACCURACY = 1e-8  # of the largest step
 LIMITS = (("u_min", "u_max"), ("du_min", "du_max"), ("y_min", "y_max"))
 
 
@@ -28,11 +30,11 @@ class MPC(DesignedForPlants, Block):
     Output: u_k, the first of the inputs that minimise, over the next N ticks, the sum of
     (y - r)'Q(y - r) + du'R du, du = u_k - u_k-1, with y = C x from the model, within the limits; held between
     ticks, u0 before the first one.  Update: u_k-1 = u.  Direct feedthrough: x and r to u, at ticks.
-    Found by OSQP to 1e-8 (or where it does not converge, by least distances), always from the same start, so
-    that a run repeats itself. Where no u keeps all
-    limits the run stops there and says so; with `slack` it never does for the limits of y: each may be passed
-    by some e >= 0 at a cost of slack (e + e^2), which is added to the sum. A `slack` above the multipliers of
-    the limits passes them only where it must.
+    Found by OSQP to 1e-8 of the largest step, in units in which every unknown costs alike (or where it does
+    not converge, by least distances), always from the same start, so that a run repeats itself.
+    Where no u keeps all limits the run stops there and says so; with `slack` it never does for the limits of
+    y: each may be passed by some e >= 0 at a cost of slack (e + e^2), which is added to the sum. A `slack`
+    above the multipliers of the limits passes them only where it must.
 
     system : python-control system, or matrices (A, B, C, D) with D = 0; structural
     N : ticks of the horizon; structural
@@ -140,9 +142,12 @@ def nearest(
     factor = cholesky(H, lower=True)
     start = cho_solve((factor, True), -q)  # of the smallest value, limits aside
     both, ends = np.vstack([G, -G]), np.concatenate([low - G @ start, G @ start - high])
-    rows, ends = both[np.isfinite(ends)], ends[np.isfinite(ends)]
-    sizes = np.linalg.norm(rows, axis=1)
-    rows, ends = rows / sizes[:, None], ends / sizes
+    sizes = np.linalg.norm(both, axis=1)
+    moved = sizes > 0.0
+    if (ends[~moved] > ACCURACY).any():
+        return None
+    kept = moved & np.isfinite(ends)
+    rows, ends = both[kept] / sizes[kept, None], ends[kept] / sizes[kept]
     reduced = solve_triangular(factor, rows.T, lower=True)
     matrix = np.vstack([reduced, ends])
     away = np.zeros(len(matrix))
@@ -155,6 +160,12 @@ def nearest(
     if left < 1e-10 or not residual[-1]:
         return None
     return np.asarray(start + solve_triangular(factor, -residual[:-1] / residual[-1], lower=True, trans="T"))
+
+
+def _lost(gain: np.ndarray, free: np.ndarray) -> float:
+    """Which part of what a state does to u is rounding, of the state where it is most."""
+    felt, summed = abs(gain @ free).max(axis=0), (abs(gain) @ abs(free)).max(axis=0)
+    return float((np.finfo(float).eps * summed / np.where(felt > 0.0, felt, np.inf)).max())
 
 
 def _gain(moves: np.ndarray, Q: np.ndarray, R: np.ndarray, N: int) -> np.ndarray:
@@ -192,11 +203,9 @@ class _Program:
         _, self.u0, self.y0 = place(block)
         Q, R = np.array(block.Q), np.array(block.R)
         self.gain = _gain(self.moves, Q, R, N)
-        lost = np.finfo(float).eps * (abs(self.gain[: self.m]) @ abs(self.free)).max()
+        lost = _lost(np.sqrt(np.diag(R))[:, None] * self.gain[: self.m], self.free)
         if lost > MOST_LOST:
-            what = (
-                f"is {N}: over so many ticks the model grows until {lost:.1g} of u is rounding, per unit of x"
-            )
+            what = f"is {N}: over so many ticks the model grows until {lost:.1g} of u is rounding"
             raise checks.fault(
                 block, "N", what, "a shorter horizon", "Or control a model that is stabilised."
             )
@@ -227,11 +236,33 @@ class _Program:
                 self._limit("slack", np.hstack([0.0 * matrix, np.eye(soft)]), np.zeros(soft), free)
             else:
                 self._limit(low, np.hstack([matrix, np.zeros((len(matrix), soft))]), *ends)
-        self.N, self.H = N, H
+        self.N = N
         self._solver: Any = None
         if self.rows:
             self.matrix = np.vstack(self.rows)
+            self._in_even_units(H)
             self._solver = self._set_up()
+
+    def _in_even_units(self, H: np.ndarray) -> None:
+        """The program in units in which its answer does not depend on those of u and y.
+
+        The diagonal of H is 1 there, and so is the size of each row, but of those that u does not move.
+        """
+        self.units = 1.0 / np.sqrt(np.diag(H))
+        self.H = H * self.units[:, None] * self.units
+        self.even = self.matrix * self.units
+        self.sizes = np.linalg.norm(self.even, axis=1)
+        first = 0
+        for _, low, _ in self.limits:
+            here = slice(first, first + len(low))
+            ticks = self.sizes[here].reshape(self.N, -1)  # the same component of u or y in each column
+            largest = np.broadcast_to(ticks.max(axis=0), ticks.shape)
+            rounding = ticks <= NOTHING * largest
+            self.even[here][rounding.ravel()] = 0.0
+            self.sizes[here] = np.where(rounding, largest, ticks).ravel()
+            first += len(low)
+        self.sizes[self.sizes == 0.0] = 1.0
+        self.even /= self.sizes[:, None]
 
     def _limit(self, name: str, matrix: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
         self.rows.append(matrix)
@@ -242,12 +273,12 @@ class _Program:
         from scipy import sparse
 
         solver = osqp.OSQP()
-        count = len(self.matrix)
+        count = len(self.even)
         solver.setup(
-            sparse.csc_matrix(np.triu(self.H)), np.zeros(len(self.H)), sparse.csc_matrix(self.matrix),
+            sparse.csc_matrix(np.triu(self.H)), np.zeros(len(self.H)), sparse.csc_matrix(self.even),
             np.full(count, -np.inf), np.full(count, np.inf),
-            verbose=False, eps_abs=1e-8, eps_rel=1e-8, max_iter=4_000, polishing=True, warm_starting=False,
-            adaptive_rho_interval=50,
+            verbose=False, eps_abs=ACCURACY, eps_rel=ACCURACY, max_iter=4_000, polishing=True,
+            warm_starting=False, adaptive_rho_interval=50,
         )  # fmt: skip
         return solver
 
@@ -273,19 +304,24 @@ class _Program:
 
     def _limited(self, t: float, q: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """The unknowns where some limits are active; OSQP prints a line at each solution where none is."""
+        q, low, high = q * self.units, low / self.sizes, high / self.sizes
+        moves = np.abs(q[: len(self.gain)]).max()
+        step = max(moves, low.max(initial=0.0), (-high).max(initial=0.0))  # so large is it, or larger
+        q, low, high = q / step, low / step, high / step
         self._solver.update(q=q, l=low, u=high)
         found = self._solver.solve(raise_error=False)
-        exact = "solved" in found.info.status and "inaccurate" not in found.info.status
-        change: np.ndarray | None = found.x if exact else None
-        if "infeasible" not in found.info.status and not exact:  # it went on for too long
-            change = nearest(self.H, q, self.matrix, low, high)
+        change: np.ndarray | None = None
+        if found.info.status != "solved" or found.info.status_polish < 1:
+            change = nearest(self.H, q, self.even, low, high)
+        if change is None and found.info.status == "solved":
+            change = found.x
         if change is None:
             raise SimulationError(
                 f"MPC: the quadratic program at t={t:.9g} s is {found.info.status}.",
                 time=t,
                 hint="Widen the limits of y, give a slack=, or start where they can be kept.",
             )
-        return change
+        return np.asarray(change * step * self.units)
 
     def save(self) -> bytes:
         """Nothing is kept."""

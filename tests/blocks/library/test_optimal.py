@@ -196,7 +196,7 @@ def test_ukf_is_filterpys():
     close(got, wanted, atol=1e-7)
 
 
-def separately(x, r, last, N=12):
+def separately(x, r, last, N=12, y_max=np.inf):
     """The same problem with states as unknowns."""
     ss = control.sample_system(control.ss(*FULL), 0.1)
     n, m = 2, 1
@@ -223,9 +223,11 @@ def separately(x, r, last, N=12):
         rhs = ss.A @ x if k == 0 else np.zeros(n)
         row = np.zeros((m, size))
         row[:, at_u(k)] = 1.0
-        rows += [dynamics, row, change]
-        low += [rhs, [-1.0], [before - 0.4]]
-        high += [rhs, [1.5], [before + 0.4]]
+        shown = np.zeros((1, size))
+        shown[:, at_x(k + 1)] = C
+        rows += [dynamics, row, change, shown]
+        low += [rhs, [-1.0], [before - 0.4], [-np.inf]]
+        high += [rhs, [1.5], [before + 0.4], [y_max]]
     s = osqp.OSQP()
     exact = {"verbose": False, "eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200_000, "polishing": True}
     sides = (np.concatenate(low), np.concatenate(high))

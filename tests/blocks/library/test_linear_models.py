@@ -1,0 +1,61 @@
+"""Models as fields of blocks: what noise adds between ticks, and Riccati equations without answer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose as close
+from scipy.linalg import solve_discrete_are
+
+from blocks import LQG, LQI, LQR, BlockError, KalmanFilter
+
+DOUBLE = ([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]])
+
+
+@pytest.mark.parametrize("a", [3.0, 300.0, 1e3, 3e4, 1e6])
+def test_noise_behind_a_fast_decay_keeps_its_digits(a):
+    """x1' = x2 - x1, x2' = noise - a x2: integrals of (exp(-t) - exp(-a t)) / (a - 1) and exp(-a t)."""
+    T, density = 0.1, 2.0
+    grown = lambda rate: -np.expm1(-rate * T) / rate  # the integral of exp(-rate t)
+    both = (grown(1 + a) - grown(2 * a)) / (a - 1)
+    one = (grown(2.0) - 2 * grown(1 + a) + grown(2 * a)) / (a - 1) ** 2
+    Qk = density * np.array([[one, both], [both, grown(2 * a)]])
+    Ad = np.array([[np.exp(-T), (np.exp(-T) - np.exp(-a * T)) / (a - 1)], [0.0, np.exp(-a * T)]])
+    C, R = np.array([[1.0, 0.0]]), 1e-9
+    P = solve_discrete_are(Ad.T, C.T, Qk, [[R]])
+    model = ([[-1.0, 1.0], [0.0, -a]], [[0.0], [1.0]], C, [[0.0]])
+    found = KalmanFilter(model, [0.0, density], R, sample=T).gain()
+    close(found, P @ C.T / (P[0, 0] + R), rtol=1e-7)
+    close(LQG(model, Qn=[0.0, density], Rn=R, sample=T).gains()[1], found)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: LQR(DOUBLE, [0.0, 0.0]),
+        lambda: LQR(DOUBLE, [0.0, 1.0]),
+        lambda: LQR(DOUBLE, [0.0, 1.0], sample=0.1),
+        lambda: LQR(([[0.0, 3.0], [-3.0, 0.0]], [0.0, 1.0]), 0.0),
+        lambda: LQR(([[0.0, 3.0], [-3.0, 0.0]], [0.0, 1.0]), 0.0, sample=0.1),
+        lambda: KalmanFilter(DOUBLE, 0.0, sample=0.1),
+        lambda: KalmanFilter(DOUBLE, 0.0),
+        lambda: LQI((*DOUBLE[:2], np.eye(2), np.zeros((2, 1))), sample=0.1),
+        lambda: LQG(DOUBLE, Qn=0.0, sample=0.1),
+    ],
+)
+def test_what_would_stay_on_the_limit_of_stability_is_refused(make):
+    """SciPy finds a P for each of them, which leaves poles at 0, on the imaginary axis or on the circle."""
+    with pytest.raises(BlockError, match="no stabilising solution.*does not decay"):
+        make()
+
+
+def test_slow_poles_that_decay_may_cost_nothing():
+    """The fast one alone: P^2 + 2e3 P = 1, K = P."""
+    K = LQR((np.diag([-1e-9, -1e3]), [[0.0], [1.0]]), [0.0, 1.0]).gain()
+    close(K, [[0.0, 1.0 / (1e3 + np.sqrt(1e6 + 1.0))]], rtol=1e-9)
+    assert LQR((np.diag([-1e-9, -1e3]), [[0.0], [1.0]]), [0.0, 1.0], sample=0.1).gain()[0, 0] == 0.0
+
+
+def test_weights_that_rounding_left_asymmetric_are_taken_and_others_refused_in_any_unit():
+    almost = LQR(DOUBLE, [[2.0, 1.0 + 1e-9], [1.0, 3.0]]).gain()
+    close(almost, LQR(DOUBLE, [[2.0, 1.0], [1.0, 3.0]]).gain(), rtol=1e-8)
+    with pytest.raises(BlockError, match="Q is .*expected a symmetric matrix"):
+        LQR(DOUBLE, [[2e-9, 1e-9], [0.0, 3e-9]])
