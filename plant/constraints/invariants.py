@@ -46,7 +46,7 @@ def declare_invariants(
         for size, alike in _by_size(closure, chosen):
             names = [closure.conditions[k].constraint.where for k in alike]
             b.invariant(residual[alike], TOLERANCE * size, names)
-    if (closure.positions or closure.velocities) and closes_loops(closure):
+    if closure.velocities and closes_loops(closure):  # rates of positions are among them
         b.rounding_matters(ROUNDING)
     closes, slows = corrections(b, closure)
     for k, link in enumerate(links):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.linalg import null_space
 
 from blocks.contract.block import Equations
 from plant.assembly.assemble import assemble
@@ -64,9 +67,15 @@ def condition_parts(local: Local, joint: Connection) -> list[tuple[str, ca.SX]]:
 
 
 @pytest.mark.filterwarnings("ignore:joint .c.*repeat what")  # out of the plane
+@pytest.mark.parametrize("weight", [0.0, 0.5])
+@pytest.mark.parametrize("speed", [0.0, 2.0])
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
-def test_a_parallelogram_from_its_description(coordinates):
-    """(2/3 + 3) x'' = -4 g cos x; the rocker alone: x''/3 = -g/2 cos x + F.t, F what joint c does to it."""
+def test_a_parallelogram_from_its_description(coordinates, speed, weight):
+    """(2/3 + 3) x'' = -4 g cos x; the rocker alone: x''/3 = -g/2 cos x + F.t, F what joint c does to it.
+
+    The coupler does not turn, so that joints b and c lift half of it each. Weights of conditions in the mass
+    matrix change neither accelerations nor multipliers (`plant/mechanics/massless.py`).
+    """
     mechanism = mechanism_of(parallelogram(), absolute=coordinates == "absolute")
     b = Equations({})
     q, qd = (
@@ -83,7 +92,9 @@ def test_a_parallelogram_from_its_description(coordinates):
         found += [Condition(owners[joint.key], *part) for part in condition_parts(local, joint)]
     assembly = assemble(b, Closure(kinematics, local, found), lambda q: [])
     assert assembly.dof == 1 and max(map(abs, assembly.moved.values()), default=0.0) < 1e-12
-    closure = Closure(kinematics, local, found).restricted(assembly.closing)
+    weights = np.full(len(assembly.closing.kept), weight)
+    closure = Closure(kinematics, local, found).restricted(replace(assembly.closing, support=weights))
+    assert closure.supports == (weight > 0.0)
     loads = Loads(ca.SX([0.0, -G, 0.0]), {}, {}, {})
     solution = solve(b, tree, closure, loads, StandIns(), Gains())
     reactions = Reactions(kinematics, closure, solution, dict)
@@ -91,15 +102,19 @@ def test_a_parallelogram_from_its_description(coordinates):
     F_rocker, F_coupler = (ca.densify(pairs[f"c on {body}"][0]) for body in ("rocker", "coupler"))
     state = [ca.vertcat(*q), ca.vertcat(*qd)]
     numbers = ca.Function("numbers", state, [ca.vertcat(*solution.qdd), F_rocker, F_coupler])
-    at_rest_now = np.zeros(sum(link.joint.nv for link in mechanism.links))
-    qdd, F, back = (np.array(e).ravel() for e in numbers(np.concatenate(assembly.q), at_rest_now))
+    place = np.concatenate(assembly.q)
+    J = ca.Function("J", [state[0]], [closure.J])(place).full()
+    (motion,) = null_space(J, rcond=1e-9).T
     expected = -4 * G * np.cos(X) / (2 / 3 + 3)
     names = [link.name for link in mechanism.links]
     at = np.cumsum([0, *[link.joint.nv for link in mechanism.links]])
     turning = at[names.index("a")] if coordinates == "joint" else at[names.index("crank") + 1] - 1
+    qdd, F, back = (np.array(e).ravel() for e in numbers(place, speed * motion / motion[turning]))
     assert qdd[turning] == pytest.approx(expected, rel=1e-11)
     tangent = np.array([-np.sin(X), np.cos(X), 0.0])
     assert F @ tangent == pytest.approx(expected / 3 + G / 2 * np.cos(X), rel=1e-10)
+    lifted = 3.0 * (expected * np.cos(X) - speed**2 * np.sin(X) + G)
+    assert -F[1] == pytest.approx(lifted / 2, rel=1e-10)
     assert back == pytest.approx(-F, rel=1e-10)
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from plant import Baumgarte, GammaQ, Plant
-from plant.elements import Body_Rigid, Constraint_Joint, Force_Gravity, Model, Motion_Marker
+from plant.elements import (
+    Body_Rigid,
+    Constraint_Joint,
+    Force_Gravity,
+    Model,
+    Motion_Marker,
+    Reference_Marker,
+)
 from tests.helpers.plants import Alone
 from tests.helpers.trees import marker
 
@@ -66,3 +73,18 @@ def test_what_is_given_as_a_rate_has_no_position_to_come_back_to(kind, alpha):
     found = falling(on_a_plane(Baumgarte(3.0, 7.0), motion), 0.05, 0.8)
     expected = -2 * alpha * (0.8 - 0.3) if kind == "V" else 0.3
     assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_projection_keeps_conditions_to_rounding_of_their_size():
+    """Of a plane through a point 100 m from the centre, metres; of axes that stay parallel, radians."""
+    far = Reference_Marker(id=21, body_id=2, pos_x=100.0), Reference_Marker(id=11, body_id=1, pos_x=100.0)
+    plane = Constraint_Joint(id=1, type="INPLANE", i_marker_id=21, j_marker_id=11)
+    axes = Constraint_Joint(id=2, type="PARALLEL_AXES", i_marker_id=20, j_marker_id=10)
+    declared = on_a_plane("projection", *far, plane, axes).declared
+    found = {
+        name: tolerance
+        for names, tolerance in zip(declared.invariant_names, declared.tolerances, strict=True)
+        for name in names
+    }
+    expected = {"the length of a quaternion": 1e-13, plane.where: 1e-12, axes.where: 1e-14}
+    assert found == pytest.approx(expected, rel=1e-12, abs=0.0)

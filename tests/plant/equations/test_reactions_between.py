@@ -86,3 +86,50 @@ def test_friction_by_what_a_guide_exerts_slows_the_slider(coordinates):
     r = simulate(d, 0.4, log_at=[0.4], engine="reference", rtol=1e-9, atol=1e-11)
     N = M * G + 5
     assert r["plant.y"][0] == pytest.approx([3 - 0.2 * N / M * 0.4, N], rel=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_hinge_carries_what_a_turned_carrier_is_given_by_another_joint(coordinates):
+    """A carrier turned about X by 0.6 rad and left there; two joints hold an arm on it.
+
+    The torque with which the arm leans on the carrier is along neither axis of the carrier.
+    """
+    turned, mass, arm = 0.6, 1.5, np.array([0.3, 0.4, 0.2])
+    inertia = {"inertia_xx": 0.3, "inertia_yy": 0.4, "inertia_zz": 0.5}
+    own = np.array([0.1, -0.2, 0.3])
+    names = dict(zip(("pos_x", "pos_y", "pos_z"), own, strict=True))
+    far = dict(zip(("pos_x", "pos_y", "pos_z"), own + arm, strict=True))
+    along_x = {"psi": np.pi / 2, "theta": np.pi / 2, "phi": 0.0}
+    texts = [f"{name}(21,11)" for name in AXES]
+    variables = [Reference_Variable(id=k, expr=text) for k, text in enumerate(texts, start=100)]
+    model = Model.build(
+        [
+            Force_Gravity(grav_z=-G),
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=11, body_id=1, **along_x),
+            Body_Rigid(id=2, cg_id=20, mass=M, **inertia),
+            Reference_Marker(id=20, body_id=2, **names),
+            Reference_Marker(id=21, body_id=2, **along_x),
+            Body_Rigid(id=3, cg_id=30, mass=mass, **inertia),
+            Reference_Marker(id=30, body_id=3, **far),
+            Reference_Marker(id=31, body_id=3, **names),
+            Constraint_Joint(id=1, type="REVOLUTE", i_marker_id=21, j_marker_id=11),
+            Motion_Joint(
+                id=1, joint_id=1, joint_type="R", val_type="D", expr=f"STEP5(TIME,0,0,0.2,{turned})"
+            ),
+            Constraint_Joint(id=2, type="SPHERICAL", i_marker_id=31, j_marker_id=20),
+            Constraint_Joint(id=3, type="ORIENTATION", i_marker_id=31, j_marker_id=20),
+            *variables,
+            Control_PlantOutput(id=1, label="y", variable_id_list=tuple(v.id for v in variables)),
+        ]
+    )
+    d = Diagram("held")
+    d.add("plant", Plant.from_model(model, coordinates=coordinates))
+    r = simulate(d, 0.4, log_at=[0.4], engine="reference", rtol=1e-9, atol=1e-11)
+    c, s = np.cos(turned), np.sin(turned)
+    A = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+    up = np.array([0, 0, G])
+    F = (M + mass) * up
+    T = np.cross(A @ own, M * up) + np.cross(A @ (own + arm), mass * up)
+    expected = [*F, np.linalg.norm(F), *T, np.linalg.norm(T)]
+    assert r["plant.y"][0] == pytest.approx(np.array(expected), abs=1e-6)
