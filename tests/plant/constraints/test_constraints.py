@@ -168,7 +168,7 @@ def test_gears(how, coordinates):
     assert y[:2] == pytest.approx([1 / 2.75, -0.5 / 2.75])
 
 
-def wheel_and_slider(*joints):
+def wheel_and_slider(*joints, x=0.0, texts=()):
     """A wheel (3 kg m^2, 2 kg) about the global z-axis, driven with 1 N m, and a slider (5 kg) along x."""
     along_x = {"psi": np.pi / 2, "theta": np.pi / 2}  # its z-axis is the global x-axis
     moments = {"inertia_xx": 2.0, "inertia_yy": 2.0, "inertia_zz": 3.0}
@@ -180,14 +180,14 @@ def wheel_and_slider(*joints):
             Body_Rigid(id=2, cg_id=20, mass=2.0, **moments),
             Reference_Marker(id=20, body_id=2),
             Body_Rigid(id=3, cg_id=30, mass=5.0, **moments),
-            Reference_Marker(id=30, body_id=3, **along_x),
+            Reference_Marker(id=30, body_id=3, pos_x=x, **along_x),
             Constraint_Joint(id=1, type="TRANSLATIONAL", i_marker_id=30, j_marker_id=11),
             Force_Vector_TwoBody(
                 id=1, type="TORQUEONLY", i_marker_id=20, j_floating_marker_id=10, ref_marker_id=10,
                 tz_expression="1",
             ),
             *joints,
-            *outputs("WDTZ(20)", "ACCZ(20)", "ACCX(30)"),
+            *outputs("WDTZ(20)", "ACCZ(20)", "ACCX(30)", *texts),
         ]
     )  # fmt: skip
 
@@ -217,6 +217,21 @@ def test_a_rack_travels_the_radius_of_its_pinion_per_radian(coordinates):
     assert y[[0, 2]] == pytest.approx(np.array([1.0, 0.2]) / (3.0 + 5.0 * 0.2**2))
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_coupler_keeps_what_its_coordinates_are_in_the_design(coordinates):
+    """2 q - 3 x with q = 0.4 rad and x = 0.7 m: nothing has to move at the start; (J + 4/9 m) q'' = T."""
+    model = wheel_and_slider(
+        Reference_Marker(id=21, body_id=2, psi=0.4),
+        Constraint_Joint(id=2, type="REVOLUTE", i_marker_id=21, j_marker_id=10),
+        Constraint_Coupler(id=1, joint1_id=2, joint2_id=1, coefficients=(2.0, -3.0)),
+        x=0.7,
+        texts=("AZ(21,10)", "DX(30)"),
+    )
+    y = Alone(Plant.from_model(model, coordinates=coordinates)).output("y")
+    faster = 1 / (3.0 + 5.0 * 4 / 9)
+    assert y == pytest.approx([faster, 0.0, 2 / 3 * faster, 0.4, 0.7])
+
+
 def test_multiplier_of_a_variable_drives_the_constraint_upwards():
     """J1 q1'' = 1 + lam."""
     found = Reference_Variable(id=120, expr="VARVAL(9)")
@@ -242,6 +257,8 @@ def rack_and_pinion(*texts, axes=None, ends=None):
               "a02": 0.0, "a12": 1.0, "a22": 0.0}  # fmt: skip
     axes_x = {"a00": 0.0, "a10": 1.0, "a20": 0.0, "a01": 0.0, "a11": 0.0, "a21": 1.0,
               "a02": 1.0, "a12": 0.0, "a22": 0.0}  # fmt: skip
+    turned = {"a00": 0.0, "a10": 0.0, "a20": 1.0, "a01": 0.0, "a11": -1.0, "a21": 0.0,
+              "a02": 1.0, "a12": 0.0, "a22": 0.0}  # fmt: skip
     unit = {"mass": 2.0, "inertia_xx": 0.5, "inertia_yy": 0.5, "inertia_zz": 0.5}
     return Model.build(
         [
@@ -254,6 +271,7 @@ def rack_and_pinion(*texts, axes=None, ends=None):
             Body_Rigid(id=3, cg_id=30, **unit),
             Reference_Marker(id=30, body_id=3, **axes_x),
             Reference_Marker(id=31, body_id=3, **axes_y),
+            Reference_Marker(id=32, body_id=3, **turned),
             Constraint_Joint(id=1, type="REVOLUTE", i_marker_id=21, j_marker_id=10),
             Constraint_Joint(id=2, type="TRANSLATIONAL", i_marker_id=30, j_marker_id=11),
             Constraint_Joint(
@@ -284,14 +302,15 @@ def test_rack_and_pinion_keep_their_teeth(coordinates):
     assert travel == pytest.approx(0.2 * angle, abs=1e-11)
 
 
+@pytest.mark.parametrize("rack", [30, 32])  # 32 is turned about the rack's own axis
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
-def test_rack_and_pinion_the_other_way_round(coordinates):
+def test_rack_and_pinion_the_other_way_round(coordinates, rack):
     """The other joints say which is which; as written the element demanded nothing, a mere "repeats"."""
     texts = ("WDTY(21)", "ACCX(30)", "JOINT(3,0,1,0)", "TIME")
     model = rack_and_pinion(*texts).changed(Force_Gravity(grav_x=9.81, grav_z=-9.81))
     expected = Alone(Plant.from_model(model, coordinates=coordinates)).output("y")
-    other = rack_and_pinion(*texts, ends=(30, 21)).changed(Force_Gravity(grav_x=9.81, grav_z=-9.81))
-    with pytest.warns(PlantWarning, match="id=3: i_marker_id=30 is on the rack .* exchange the ids"):
+    other = rack_and_pinion(*texts, ends=(rack, 21)).changed(Force_Gravity(grav_x=9.81, grav_z=-9.81))
+    with pytest.warns(PlantWarning, match=f"id=3: i_marker_id={rack} is on the rack .* exchange the ids"):
         plant = Plant.from_model(other, coordinates=coordinates)
     assert Alone(plant).output("y") == pytest.approx(expected)
     assert expected[1] == pytest.approx(2 * 9.81 / (2 + 0.5 / 0.2**2))  # m g / (m + I / r^2)

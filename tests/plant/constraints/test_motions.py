@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from blocks import Constant, Hold, Sine, Step
 from blocks.errors import ModelError
@@ -23,6 +24,7 @@ from plant.elements import (
     Reference_Variable,
 )
 from tests.helpers.checked import closed_form
+from tests.helpers.plants import Alone
 
 pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 TIMES = np.array([0.0, 0.3, 1.0])
@@ -173,6 +175,22 @@ def test_marker_motion_about_an_axis(direction):
     assert y[:, 1] == pytest.approx(0.3 * rate, abs=1e-8)
 
 
+def test_driven_body_angles_turn_one_after_the_other_about_axes_that_turn_along():
+    """A = Rx(b1) Ry(b2) Rz(b3): the columns are where points on the axes of the body are."""
+    angles = (0.4, -0.7, 1.1)
+    turns = [
+        Motion_Marker(id=k, i_marker_id=20, j_marker_id=10, direction=f"B{k}", expr=str(angle))
+        for k, angle in enumerate(angles, start=1)
+    ]
+    ends = [Reference_Marker(id=21, body_id=2, pos_x=1.0), Reference_Marker(id=22, body_id=2, pos_y=1.0)]
+    texts = [f"D{axis}({end},20)" for end in (21, 22) for axis in "XYZ"]
+    model = wheel(*turns, *ends, type="SPHERICAL", texts=texts)
+    expected = Rotation.from_euler("XYZ", angles).as_matrix()[:, :2].T.ravel()
+    for coordinates in ("joint", "absolute"):
+        y = Alone(Plant.from_model(model, coordinates=coordinates)).output("y")
+        assert y == pytest.approx(expected, abs=1e-9)
+
+
 def test_acceleration_from_a_plant_input():
     elements = [
         Reference_Variable(id=1, expr="0"),
@@ -251,6 +269,14 @@ def test_a_filtered_input_may_jump_at_ticks():
     expected = 0.7 * np.array([1 - (1 + s) * np.exp(-s), s * np.exp(-s) / TAU]).T
     assert r["plant.y"][:, :2] == pytest.approx(expected, abs=1e-8)
     assert r["plant.y"][:, 2] == pytest.approx([0, 0.7 / TAU**2, *(0.7 * (1 - s) * np.exp(-s) / TAU**2)[2:]])
+
+
+@pytest.mark.parametrize("expr", ["TIME", "5 + TIME", "SIN(TIME) + 1"])
+def test_filter_starts_at_zero_where_the_variable_is_no_number(expr):
+    elements = driven_by_a_port("VARVAL(1) + 0.1*TIME")
+    elements[0] = Reference_Variable(id=1, expr=expr)
+    plant = Plant.from_model(wheel(*elements)).with_port("u", filter=TAU)
+    assert plant.initial["u.filtered"] == plant.initial["u.filtered_rate"] == pytest.approx([0.0])
 
 
 def test_filter_starts_where_the_variable_stands():

@@ -30,6 +30,7 @@ from plant.elements import (
     Sensor_Evaluate,
     Sensor_Event,
 )
+from plant.equations.controls import realisation
 from plant.reporting import PlantWarning
 from tests.helpers.plants import Alone
 from tests.helpers.slider import ALONG, on_rail
@@ -54,6 +55,21 @@ def run(plant: Plant, times, **options):
 
 
 TIMES = np.linspace(0.0, 2.0, 9)
+
+
+@pytest.mark.parametrize(
+    ("numerator", "denominator"),
+    [((1.0, 2.0, 3.0), (2.0, 4.0, 5.0)), ((7.0,), (2.0, 4.0, 5.0, 0.5)), ((3.0,), (4.0,))],
+)
+def test_a_transfer_function_is_what_its_coefficients_say(numerator, denominator):
+    """C (s I - A)^-1 B + D at a complex s, the highest coefficient of the denominator not 1."""
+    arrays = {"x_array_id": 1, "y_array_id": 2, "u_array_id": 3}
+    siso = Control_SISO(id=1, numerator_coef=numerator, denominator_coef=denominator, **arrays)
+    linear = realisation(siso)
+    s = 0.3 + 0.7j
+    n = len(denominator) - 1
+    found = linear.C @ np.linalg.solve(s * np.eye(n) - linear.A, linear.B) + linear.D
+    assert found == pytest.approx(np.polyval(numerator[::-1], s) / np.polyval(denominator[::-1], s))
 
 
 # --- Control_Diff ---------------------------------------------------------------------------------------

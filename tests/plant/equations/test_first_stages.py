@@ -9,6 +9,7 @@ from blocks.contract.block import Equations
 from blocks.contract.symbols import tracing
 from cosim import Diagram
 from plant import Plant
+from plant.equations.first_stages import FirstStages, KeptStages
 
 DECK = "tests/data/models/four_bar.xml"
 
@@ -56,3 +57,27 @@ def test_what_begun_equations_declared_is_declared_once():
     (state,) = declared.memories
     assert state.initial.tolist() == [3.0] and str(state.expression) == "(-(p*x))"
     assert [o.name for o in declared.outputs] == ["y"] and [q.name for q in declared.parameters] == ["p"]
+
+
+class Restricted:
+    """A closure that says with what it was restricted."""
+
+    def restricted(self, closing):
+        return f"restricted by {closing}"
+
+
+def stages(about=(), closure=None) -> FirstStages:
+    return FirstStages(about, Equations({}), None, None, closure)
+
+
+def test_stages_are_restricted_where_there_is_something_to_restrict():
+    free, closed = stages(), stages(closure=Restricted())
+    assert free.closed_by("some") is free and closed.closed_by(None) is closed
+    assert closed.closed_by("some").closure == "restricted by some"
+
+
+@pytest.mark.parametrize(("about", "same"), [((1.5, "ab"), True), ((1.5, "ac"), False), ((2.5, "ab"), False)])
+def test_stages_are_kept_for_what_is_equal(about, same):
+    """The parts of a plant are compared by what they are, not only by where they are."""
+    begun = stages(about=(float("1.5"), "".join("ab")))
+    assert KeptStages(begun).take(about) is (begun if same else None)
