@@ -133,7 +133,9 @@ def test_the_next_interval_of_a_clock_is_what_is_said_of_it():
 @pytest.mark.parametrize("seconds", [-0.5, math.inf, math.nan])
 def test_what_is_no_interval_is_refused(seconds):
     made = schedule()
-    with pytest.raises(FMUCallError, match=rf"'unit.fmu'.* clock 'changing' is {seconds} s at t=2.5 s") as said:
+    with pytest.raises(
+        FMUCallError, match=rf"'unit.fmu'.* clock 'changing' is {seconds} s at t=2.5 s"
+    ) as said:
         made.said(clock(made, "changing"), 2.5, ClockInterval(seconds, True, True))
     assert (said.value.port, said.value.time) == ("changing", 2.5)
     for periodic in (seconds, 0.0):

@@ -1,7 +1,9 @@
 """What a tool may set parameters of an exported unit to: limits of its blocks, in XML and in C."""
 
 import dataclasses
+import math
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from blocks import Block
 from blocks.contract import checks
 from blocks.errors import BlockError
 from cosim import Diagram, Simulation, export_fmu
-from cosim.fmi.export.parameter_limits import Limit, Limits, limits_of
+from cosim.fmi.export.parameter_limits import Limit, Limits, _beyond, _moved, _neighbours, limits_of
 from plant import Plant
 from tests.helpers.exported import MODELS
 from tests.helpers.fmus import needs_compiler
@@ -126,6 +128,61 @@ def test_where_a_block_takes_numbers_behind_others_that_it_refuses_there_is_no_l
     d = Diagram("d")
     d.add("w", Whole())
     assert found(d) == {"w.m": "at most 2"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entries", [64, 65])
+def test_arrays_of_up_to_64_numbers_are_asked_about(entries):
+    d = Diagram("d")
+    d.add("n", Narrow(part=tuple(range(entries))))
+    d.outport("y", "n.y")
+    limits = [name for name in found(d) if name.startswith("n.part")]
+    assert len(limits) == (entries if entries == 64 else 0)
+
+
+@pytest.mark.parametrize(
+    ("takes", "last", "far", "calls"),
+    [
+        (lambda v: v > 0.0, 5e-324, -1e30, 3),  # neighbours of 0 are asked about first
+        (lambda v: v >= 0.0, 0.0, -1e30, 3),
+        (lambda v: v >= -5e-324, -5e-324, -1e30, 64),
+        (lambda v: v < 4.0, math.nextafter(4.0, 0.0), 1e30, 64),
+        (lambda v: v <= 1e20, 1e20, 1e30, 64),
+        (lambda v: v >= -2.5, -2.5, -1e30, 64 + 3),
+        (lambda v: v > 1e-300, math.nextafter(1e-300, 1.0), -1e30, 64 + 3),
+    ],
+)
+def test_a_limit_lies_between_neighbouring_floats(takes, last, far, calls):
+    """Found by halves: of the 2^64 floats after 64 questions at most."""
+    asked: list[float] = []
+    found = _neighbours(lambda v: (asked.append(v), takes(v))[1], 3.0, far)
+    assert found == (last, math.nextafter(last, far))
+    assert len(asked) <= calls
+
+
+def test_numbers_behind_a_limit_that_are_tried():
+    """The next whole ones, from the limit on, and some of all sizes."""
+    large = [1.0, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18]
+    assert list(_beyond(0.5, 1e30)) == [1.0, 2.0, 3.0, 4.0, *large]
+    assert list(_beyond(-0.5, -1e30)) == [-1.0, -2.0, -3.0, -4.0, *(-v for v in large)]
+    up = list(_beyond(-2e-4, 1e30))
+    assert up == [0.0, 1.0, 2.0, 3.0, pytest.approx(-1e-6), pytest.approx(1e-6), pytest.approx(1e-3), *large]
+    assert list(_beyond(1.0, -1e30))[:4] == [1.0, 0.0, -1.0, -2.0]
+
+
+def test_the_nearest_other_numbers_of_a_block_are_moved_a_tenth():
+    """Both ways, one at a time: up to sixteen of them."""
+    slots = {"a": SimpleNamespace(index=range(12)), "b": SimpleNamespace(index=range(12, 30))}
+    p = np.arange(30.0) - 15.0
+    moved = list(_moved(SimpleNamespace(slots=slots), p, 11))
+    assert len(moved) == 2 * 16
+    for k, (name, numbers) in enumerate(moved):
+        (place,) = np.flatnonzero(numbers != p)
+        assert name == ("a" if place < 12 else "b")
+        step = 0.1 * (1.0 + abs(p[place]))
+        assert numbers[place] - p[place] == pytest.approx(-step if k % 2 else step)
+    places = {int(np.flatnonzero(numbers != p)[0]) for _, numbers in moved}
+    assert places == set(range(3, 20)) - {11}
 
 
 def test_words():
