@@ -156,7 +156,10 @@ def test_what_cannot_be_a_start_value(values, words, hint):
 
 
 def test_items_on_wires():
-    free, mode = variable("Float64", (2,)), Variable("mode", 2, "Enumeration", "input", "discrete", items=ITEMS)
+    free, mode = (
+        variable("Float64", (2,)),
+        Variable("mode", 2, "Enumeration", "input", "discrete", items=ITEMS),
+    )
     last = Variable("last", 3, "Enumeration", "input", "discrete", shape=(2,), items=ITEMS)
     d = described(free, mode, last)
     check_items(d, [free, mode, last], np.array([7.0, 2.0, 1.0, 4.0, 1.0]))
