@@ -40,6 +40,7 @@ from cosim.system_parts import (
     CoupledUnit,
     Delay,
     Draw,
+    FollowingSize,
     FollowingStart,
     NamedRange,
     NamedTerm,
@@ -105,6 +106,7 @@ class System:
     borders: Mapping[str, str] = field(default_factory=dict)  # output of a subsystem -> signal
     fields: Mapping[str, str] = field(default_factory=dict)  # of blocks -> name of the initial value, or ""
     starts: tuple[FollowingStart, ...] = ()  # initial values that follow from parameters
+    sizes: tuple[FollowingSize, ...] = ()  # nominal sizes of states that follow from them
     refused: Mapping[str, Unsettable] = field(default_factory=dict)  # parameters that cannot be set
     ranges: tuple[NamedRange, ...] = ()  # in which values are meant to stay
     units: tuple[CoupledUnit, ...] = ()  # that a co-simulation master runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -132,6 +133,19 @@ class FollowingStart:
     places: np.ndarray
     expression: ca.SX
     both: bool = False
+
+
+@dataclass(frozen=True)
+class FollowingSize:
+    """The nominal size of a state that follows from parameters.
+
+    state : its name; values : what it is found from, an expression in p
+    sizes : values (n,) -> (size,); None: they are it, or one for all
+    """
+
+    state: str
+    values: ca.SX
+    sizes: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
 from blocks.arguments import flag, is_number
 from blocks.contract.callback import FUNCTION, PythonCall
@@ -176,7 +178,7 @@ class Equations(TickEquations):
         initial: Any,
         size: int | None = None,
         static: str = "solve",
-        nominal: float | Sequence[float] = 1.0,
+        nominal: float | Sequence[float] | Array | Callable[..., ArrayLike] = 1.0,
         labels: Sequence[str] = (),
         part: str = "",
         velocity_of: Array | None = None,
@@ -184,7 +186,10 @@ class Equations(TickEquations):
         """ODE state. A scalar initial value expands to `size`. Give its equation with `derivative`.
 
         static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
-        nominal : typical size, or that of each component; the absolute tolerance is scaled by it
+        nominal : typical size, or that of each component; the absolute tolerance is multiplied by it. Where
+            it depends on tunable numbers it is an expression of what `parameters` returned, or a function of
+            their arrays by name, ``nominal=lambda k, **_: 1.0 / k``: it is found anew when they are set, and
+            counts as 1 where it is no number above 0
         part : component of the block it belongs to, such as a joint; rates belong to the coordinates of
             their part
         velocity_of : place of a body these are the velocities of, see `ContinuousState`
@@ -197,7 +202,8 @@ class Equations(TickEquations):
         memory = self._memories[name]
         assert isinstance(memory, ContinuousState)  # just made
         self._fits_place(memory)
-        self._memories[name] = replace(memory, nominal=typical_sizes(nominal, memory.size, name))
+        parameters = ca.vertcat(ca.SX(0, 1), *[q.symbol for q in self._parameters.values()])
+        self._memories[name] = replace(memory, nominal=typical_sizes(nominal, memory.size, name, parameters))
         return state
 
     def derivative(self, state: Array, expression: Any) -> None:

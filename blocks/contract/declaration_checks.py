@@ -5,10 +5,15 @@ Complaints are `BlockError`; where a block is traced they get its path and the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+import casadi as ca
+import numpy as np
+
 from blocks.arguments import is_number
+from blocks.contract.elements import has_symbols
+from blocks.contract.symbols import column, hash_of
 from blocks.errors import BlockError, shown
 
 
@@ -79,19 +84,47 @@ def functions_of(name: str, **given: Callable[..., Any] | None) -> None:
             raise BlockError(f"{what} of '{name}' is {shown(value)}, expected a function.", value=value)
 
 
-def typical_sizes(nominal: float | Sequence[float], size: int, name: str) -> float | tuple[float, ...]:
-    """The typical size of a state, or of each of its components.
+def typical_sizes(
+    nominal: Any, size: int, name: str, parameters: ca.SX
+) -> float | tuple[float, ...] | ca.SX | Callable[..., Any]:
+    """The typical size of a state, or of each of its components; `parameters` : symbols it may depend on.
 
     Raises
     ------
-    BlockError    a size that is not above 0, or another number of them than components
+    BlockError    a size that is not above 0, another number of them than components, one that depends on more
+        than parameters
     """
     what = f"nominal of state '{name}'"
+    if has_symbols(nominal):
+        return _following(column(nominal, what), size, name, parameters)
+    if callable(nominal):
+        return nominal
+    if isinstance(nominal, np.ndarray) and nominal.ndim == 1:
+        nominal = nominal.tolist()
     if not isinstance(nominal, list | tuple):
         return positive(nominal, what)
-    if len(nominal) != size:
+    _one_each(len(nominal), size, name)
+    return tuple(positive(each, what) for each in nominal)
+
+
+def _following(nominal: ca.SX, size: int, name: str, parameters: ca.SX) -> ca.SX:
+    """A size that follows from parameters."""
+    if nominal.numel() != 1:
+        _one_each(nominal.numel(), size, name)
+    known = {hash_of(parameters[k]) for k in range(parameters.numel())}
+    others = [s.name() for s in ca.symvar(nominal) if hash_of(s) not in known]
+    if others:
         raise BlockError(
-            f"state '{name}': {len(nominal)} nominal sizes for {size} components.",
+            f"nominal of state '{name}' depends on '{others[0]}', expected numbers, or an expression of what "
+            "parameters() returned.",
+            hint="A size that changes within a run is none: give the largest.",
+        )
+    return nominal
+
+
+def _one_each(count: int, size: int, name: str) -> None:
+    if count != size:
+        raise BlockError(
+            f"state '{name}': {count} nominal sizes for {size} components.",
             hint="Give one number, or one per component.",
         )
-    return tuple(positive(each, what) for each in nominal)

@@ -31,10 +31,10 @@ kind                vector its value changes
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -195,7 +195,8 @@ class ContinuousState(StateMemory):
     """State of an ordinary differential equation; the expression is its derivative by time.
 
     static : in an equilibrium "solve" x' = 0, "hold" x at its initial value, or "zero" (a rate)
-    nominal : typical size, in its own unit; or that of each component
+    nominal : typical size, in its own unit, or that of each component; one that follows the parameters of the
+        block is an expression of their symbols, or a function of their arrays by name
     part : the component of the block it belongs to, such as a joint
     correction : (size,) what brings the invariants back to zero
     velocity_of : name of the state that is the place of a body, whose velocities these are; "": of none. In
@@ -206,7 +207,7 @@ class ContinuousState(StateMemory):
 
     _: KW_ONLY
     static: str = "solve"
-    nominal: float | tuple[float, ...] = 1.0
+    nominal: float | tuple[float, ...] | ca.SX | Callable[..., Any] = 1.0
     part: str = ""
     correction: ca.SX | None = None
     velocity_of: str = ""

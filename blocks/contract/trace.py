@@ -17,11 +17,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from blocks.arguments import real_numbers
 from blocks.contract.block import Block, Equations
 from blocks.contract.declared import Declared, Parameter
 from blocks.contract.derived import Derived
 from blocks.contract.exact_instants import ListedInstants, instants
-from blocks.contract.memories import CountedInstants, Evolving, Memory
+from blocks.contract.memories import ContinuousState, CountedInstants, Evolving, Memory
 from blocks.contract.refusals import explained
 from blocks.contract.shape import says_all, shape
 from blocks.contract.symbols import tracing
@@ -189,6 +190,24 @@ class Traced:
         cuts = np.cumsum([e.numel() for e in every])[:-1]
         inputs, own, ticks, time = np.split(dense, cuts, axis=1)
         return inputs, own, ticks, time[:, 0] if time.shape[1] else np.zeros(len(dense), bool)
+
+    def sizes_of(self, state: ContinuousState, values: np.ndarray) -> np.ndarray:
+        """Sizes of a state, (size,), that a function finds; values : run-time numbers of all parameters."""
+        arrays: dict[str, np.ndarray] = {}
+        start = 0
+        for q in self.declared.parameters:
+            arrays[q.name] = array = np.zeros(q.mask.shape)
+            array[q.mask] = values[start : start + q.size]
+            start += q.size
+        assert callable(state.nominal)  # else nobody asks
+        what = f"nominal of state '{state.name}'"
+        try:
+            found = np.ravel(real_numbers(state.nominal(**arrays)))
+        except Exception as error:  # whatever a user's function raises
+            raise BlockError(f"{what} is not found: {type(error).__name__}: {error}.") from error
+        if found.size not in (1, state.size):
+            raise BlockError(f"{what} has {found.size} numbers for {state.size} components.", value=found)
+        return np.broadcast_to(found, state.size)
 
     def values(self, block: Block) -> BlockNumbers:
         """The numbers of one block of this shape."""

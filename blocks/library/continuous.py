@@ -15,12 +15,14 @@ from blocks.contract.symbols import Array
 from blocks.library.realisation import (
     OF_CONTROL,
     canonical,
+    canonical_sizes,
     check_polynomials,
     check_state_space,
     from_control,
 )
 from blocks.library.resets import RESETS, check_threshold
 from blocks.library.starts import at_start
+from blocks.library.state_sizes import state_sizes
 from blocks.library.truth import LEVEL
 
 __all__ = ["Integrator", "StateSpace", "TransferFunction"]
@@ -206,7 +208,7 @@ class StateSpace(Block):
         """Declare ports, states and the four products."""
         A, B, C, D = b.parameters(A=self.A, B=self.B, C=self.C, D=self.D)
         u = b.input("u", size=np.shape(self.B)[1])
-        x = b.continuous("x", self.initial, size=np.shape(self.A)[0])
+        x = b.continuous("x", self.initial, size=np.shape(self.A)[0], nominal=state_sizes)
         b.derivative(x, A @ x + B @ u)
         b.output("y", C @ x + D @ u)
 
@@ -256,7 +258,8 @@ class TransferFunction(Block):
         if order == 0:
             b.output("y", num[0] / den[0] * u)
             return
-        x: Array = b.continuous("x", 0.0 if self.initial is None else self.initial, size=order)
+        start = 0.0 if self.initial is None else self.initial
+        x: Array = b.continuous("x", start, size=order, nominal=canonical_sizes)
         derivative, y = canonical(num, den, u, x)
         b.derivative(x, derivative)
         b.output("y", y)

@@ -9,6 +9,7 @@ import numpy as np
 from blocks.contract import checks
 from blocks.contract.symbols import Array
 from blocks.errors import BlockError
+from blocks.library.state_sizes import state_sizes
 
 OF_CONTROL = "of(system) for a system of python-control"
 
@@ -73,6 +74,16 @@ def canonical(num: Array, den: Array, u: Array, x: Array) -> tuple[Array, Array]
     w = (u - den[1:] @ x) / den[0]
     xi = np.concatenate([w, x])
     return xi[:-1], np.reshape(num @ xi[-len(num) :], (1,))
+
+
+def canonical_sizes(num: np.ndarray, den: np.ndarray) -> np.ndarray:
+    """Typical sizes of the states of `canonical` in continuous time, (n,), see `state_sizes`."""
+    n = len(den) - 1
+    A = np.eye(n, k=-1)
+    A[0] = -den[1:] / den[0]
+    B = np.eye(n, 1) / den[0]
+    b = np.concatenate([np.zeros(n + 1 - len(num)), num])
+    return state_sizes(A, B, (b[1:] + b[0] * A[0]).reshape(1, n), np.array([[b[0] / den[0]]]))
 
 
 def from_control(system: Any, discrete: bool, polynomials: bool = False) -> tuple[Any, ...]:

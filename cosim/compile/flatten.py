@@ -226,6 +226,7 @@ class _Writer:
             ranges=self._ranges(between),
             units=self._units(between),
             starts=self.v.following_starts(),
+            sizes=tuple(self.v.sizes),
             refused=self._refused(),
             feeds=partial(feeds_of, {i.path: i.traced for i in self.placed.values()}),
             parts={

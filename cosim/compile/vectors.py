@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import casadi as ca
@@ -22,7 +22,7 @@ from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.restarted_holds import RestartedHolds
 from cosim.compile.units import WireUnits
 from cosim.slots import AddedSlot, MemorySlot, ParameterSlot, Slot, Sought, TickSlot
-from cosim.system_parts import FollowingStart, TickPlaces
+from cosim.system_parts import FollowingSize, FollowingStart, TickPlaces
 
 S = TypeVar("S", bound=Slot)
 
@@ -74,11 +74,13 @@ class Vectors:
         self.masks = masks
         self.roots = {root: self._root(root, value) for root, value in masks.tunable()}
         self.following: dict[str, str] = {}  # numbers of blocks that follow from parameters of diagrams
+        self.sizes: list[FollowingSize] = []  # of states, where they follow from parameters
         self.rates = sorted({ticks for inst in placed.values() for ticks in inst.traced.declared.ticks})
         self.rate_index = {ticks: k for k, ticks in enumerate(self.rates)}
         for inst in placed.values():
             self._memories(inst)
             self._parameters(inst)
+            self._sizes(inst)
         self.loops = [
             Sought(f"{inst.path}.{m.name}", m.about or f"block '{inst.path}'")
             for inst in placed.values()
@@ -173,6 +175,17 @@ class Vectors:
                 for alias in q.aliases:
                     self.aliases[f"{inst.path}.{alias}"] = name
         inst.p = stack(symbols)
+
+    def _sizes(self, inst: PlacedBlock) -> None:
+        """Sizes of states that follow from the parameters of their block, before these are moved."""
+        traced = inst.traced
+        for m in inst.memories(ContinuousState):
+            name = f"{inst.path}.{m.name}"
+            if isinstance(m.nominal, ca.SX):
+                own = stack(q.symbol for q in traced.declared.parameters)
+                self.sizes.append(FollowingSize(name, ca.substitute(m.nominal, own, inst.p)))
+            elif callable(m.nominal):
+                self.sizes.append(FollowingSize(name, inst.p, partial(traced.sizes_of, m)))
 
     def ports_of(self, name: str) -> tuple[tuple[str, str], ...]:
         """The port of a block that a name means, or those behind the port of a subsystem."""

@@ -92,7 +92,7 @@ def define_model_exchange(b: Equations, setup: Setup, start: ModelStart) -> None
     states, at = [], 0
     for v in ports.states:
         place = slice(at, at + v.size)
-        nominal = float(start.nominals[place].min()) if v.size else 1.0
+        nominal = start.nominals[place]
         states.append(b.continuous(v.name, initial=start.states[place], size=v.size, nominal=nominal))
         at += v.size
 

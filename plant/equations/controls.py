@@ -32,6 +32,7 @@ import numpy as np
 from blocks.contract.block import Equations
 from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError, near_miss
+from blocks.library.state_sizes import state_sizes
 from plant.elements import (
     Control_Diff,
     Control_SISO,
@@ -230,7 +231,7 @@ class Controls:
         self._symbols: dict[tuple[str, int], ca.SX] = {}
         for name, (element, initial) in states.items():
             static = "hold" if element.is_static_hold else "solve"
-            handle = b.continuous(name, initial, static=static)
+            handle = b.continuous(name, initial, static=static, nominal=_sizes(model, element))
             key = (element.tag, element.id)
             self._handles[key], self._symbols[key] = handle, ca.SX(handle)
         self._unknown: dict[int, ca.SX] = {}  # rate of an implicit Control_Diff, or an algebraic one itself
@@ -366,6 +367,18 @@ class Controls:
             self._b.when(crossing, resets, direction, name, unmet=sensor.unmet)
         if sensor.halt or sensor.return_:
             self._b.stop(crossing, sensor.stop_message, direction, unmet=sensor.unmet)
+
+
+def _sizes(model: Model, element: Control_Diff | Control_SISO | Control_StateEqn) -> list[float] | float:
+    """Typical sizes of the states of an element, one for all where its equations are not linear."""
+    if isinstance(element, Control_SISO):
+        linear = realisation(element)
+    elif isinstance(element, Control_StateEqn) and element.type == "LINEAR":
+        linear = matrices(model, element)
+    else:
+        return 1.0
+    sizes: list[float] = state_sizes(linear.A, linear.B, linear.C, linear.D).tolist()
+    return sizes
 
 
 def _systems(model: Model) -> list[Control_SISO | Control_StateEqn]:

@@ -93,6 +93,13 @@ def new(name: str, *count: int) -> Structure:
     return ffi().new(f"{name}[]", *count) if count else ffi().new(f"{name} *")
 
 
+def copy(name: str, structure: Structure) -> Structure:
+    """A structure of one's own with the same values."""
+    made = new(name)
+    made[0] = structure[0]
+    return made
+
+
 KINDS = {
     np.dtype(float): "double[]",
     np.dtype(np.int32): "int32_t[]",

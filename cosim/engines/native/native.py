@@ -20,6 +20,7 @@ from cosim.engines.methods.rosenbrock import RosenbrockStepper
 from cosim.engines.methods.solvers import STIFF
 from cosim.engines.methods.steppers import AdaptiveStepper, Stepper
 from cosim.engines.methods.tableau import TABLEAUS, Tableau, tableau
+from cosim.engines.methods.tolerances import RunSizes, sized_by
 from cosim.engines.native import bindings as b
 from cosim.engines.native.build import compiled
 from cosim.engines.native.host_calls import HostAnswers
@@ -65,6 +66,11 @@ class NativeEngine(Engine):
         self._run = run = b.new("pl_run")
         self._host: HostAnswers | None = None
         run.model, run.system = code.model, code.tables
+        self._sizes: RunSizes | None = None
+        if system.sizes:
+            self._sizes = RunSizes(system, context.p)
+            run.system = self._tables = b.copy("pl_system", code.tables)
+            self._tables.nominal = b.pointer(self._sizes.values)
         run.settings = self._settings
         run.context = self._state
         run.log = self._log.table
@@ -329,6 +335,8 @@ class NativeEngine(Engine):
         """Give the runtime what the context holds as plain Python numbers."""
         if self._host is not None:
             self._host.refresh()
+        if self._sizes is not None:
+            self._sizes.follow(self.context.p)
         c, s = self.context, self._state
         s.t, s.step, s.error, s.started = c.t, c.step, c.error, c.started
         s.stopped = self.system.stop_event(c.stopped)
@@ -392,11 +400,24 @@ class NativeEngine(Engine):
         batch.reason = b.pointer(starts.state)
         self._log.only_rows()
         self._enter()
-        again = 0
-        while (first := self._pl.pl_run_batch(self._run, batch, first, end, again)) < end:
-            self._leave_delays()
-            self._enter_delays()
-            again = 1
+        while first < end:
+            last = self._follow_sizes(starts, first, end)
+            again = 0
+            while (first := self._pl.pl_run_batch(self._run, batch, first, last, again)) < last:
+                self._leave_delays()
+                self._enter_delays()
+                again = 1
+            if self.cancelled:
+                return
+
+    def _follow_sizes(self, starts: Starts, first: int, end: int) -> int:
+        """Take the sizes of states for run `first` of a batch; returns before which run they hold."""
+        if self._sizes is None:
+            return end
+        self._sizes.follow(starts.p[first])
+        given = starts.p[first:end, sized_by(self.system)]
+        others = np.flatnonzero((given != given[0]).any(axis=1))
+        return first + int(others[0]) if len(others) else end
 
     def cancel(self) -> None:
         """See `Engine.cancel`."""

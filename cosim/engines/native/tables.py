@@ -11,6 +11,7 @@ import numpy as np
 
 from blocks.contract.memories import CountedInstants
 from cosim.engines.methods.crossing_rates import taken_anew, thresholds
+from cosim.engines.methods.tolerances import nominal_sizes
 from cosim.engines.methods.turning import COLUMNS, bodies_of
 from cosim.engines.native import bindings
 from cosim.engines.reference.draws import stream
@@ -128,13 +129,12 @@ def _instants(system: System) -> Arrays:
 def _memories(system: System) -> Arrays:
     """Discrete states by rate, what is refreshed at accepted steps and starts, scales of the states."""
     starts, discrete = _grouped(system.discrete_places)
-    nominal = [np.full(s.size, s.memory.nominal, dtype=float) for s in system.states.values()]
     return {
         "discrete_start": starts,
         "discrete": discrete,
         "accepted": _integers(system.accepted[1]),
         "starting": _integers(system.starting[1]),
-        "nominal": np.concatenate([np.zeros(0), *nominal]),
+        "nominal": nominal_sizes(system, system.p0),
         "rounding": np.array(system.rounding, dtype=float),
         "bodies": bodies_of(system).ravel(),
         "tolerance": np.array(system.tolerances, dtype=float),

@@ -10,7 +10,7 @@ from blocks.errors import SimulationError
 from cosim.engines.counters import Counters
 from cosim.engines.methods.solvers import SOLVERS
 from cosim.engines.methods.steppers import Problem, Stepper
-from cosim.engines.methods.tolerances import absolute_tolerances
+from cosim.engines.methods.tolerances import RunSizes
 from cosim.engines.methods.turning import TurningBodies, bodies_of
 from cosim.engines.reference.acceptance import Acceptance
 from cosim.engines.reference.crossings import Crossings
@@ -40,6 +40,13 @@ class Interpreter:
     events: Events
     stepper: Stepper
     integrator: StretchIntegrator
+    sizes: RunSizes
+    atol: np.ndarray
+
+    def follow_parameters(self) -> None:
+        """Take absolute tolerances for the parameters that the context has now."""
+        if self.sizes.follow(self.workspace.context.p):
+            self.atol[:] = self.workspace.settings.atol * self.sizes.values
 
 
 def interpreter(
@@ -61,7 +68,8 @@ def interpreter(
         unknowns.refresh()
         return workspace.non_finite(t)
 
-    atol, table = absolute_tolerances(system, settings.atol), bodies_of(system)
+    sizes, table = RunSizes(system, context.p), bodies_of(system)
+    atol = settings.atol * sizes.values
     problem = Problem(
         f=right_hand_side.derivative,
         linearise=right_hand_side.linearise,
@@ -78,5 +86,6 @@ def interpreter(
     stepper = SOLVERS[settings.solver].make(problem, settings)
     integrator = StretchIntegrator(workspace, unknowns, acceptance, crossings, invariants, stepper)
     return Interpreter(
-        workspace, unknowns, right_hand_side, invariants, scheduler, restart, events, stepper, integrator
-    )
+        workspace, unknowns, right_hand_side, invariants, scheduler, restart, events, stepper, integrator,
+        sizes, atol,
+    )  # fmt: skip

@@ -73,6 +73,7 @@ class ReferenceEngine(Engine):
 
     def _begin(self, until: float) -> None:
         self.parts.workspace.deadline = self.deadline
+        self.parts.follow_parameters()
         self._pace = Pace(until, most_steps(self.system, self.settings))
 
     def _start(self, repetition: Repetition) -> None:

@@ -97,8 +97,8 @@ def _text(root: etree._Element) -> bytes:
 
 
 def _limits(v: Exported, k: int | None = None) -> dict[str, object]:
-    """Unit, nominal and range of a variable, or of one of its numbers."""
-    nominal = v.nominal[k or 0] if v.nominal else 1.0
+    """Unit, nominal and range of a variable, or of one of its numbers; a whole one has the least nominal."""
+    nominal = (min(v.nominal) if k is None else v.nominal[k]) if v.nominal else 1.0
     unit = v.unit if k is None else (v.units[k] if v.units else "")
     own = [v.limits.get(n) for n in (range(v.size) if k is None else [k])]
     low, high = _ends(own)

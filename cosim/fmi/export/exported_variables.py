@@ -20,6 +20,7 @@ import numpy as np
 
 from blocks.contract.units import SECOND, units_of
 from blocks.errors import PlantloopError
+from cosim.engines.methods.tolerances import nominal_sizes
 from cosim.fmi.export.parameter_limits import Limits, limits_of
 from cosim.run.context import Context
 from cosim.slots import MemorySlot
@@ -259,8 +260,9 @@ class _Shown:
     def add_states(self) -> None:
         """Continuous states, each followed by its derivative."""
         initial = "approx" if self.system.invariants.numel() else "exact"
+        sizes = nominal_sizes(self.system, self.context.p)
         for name, state in self.system.states.items():
-            nominal = tuple(np.full(state.size, state.memory.nominal, dtype=float).tolist())
+            nominal = tuple(sizes[state.index].tolist())
             x = self.make.add(name, "UNIT_STATE", state.index, "local", "continuous", initial,
                               nominal=nominal, start=self.context.x[state.index], units=state.units,
                               text=", ".join(filter(None, state.labels)))  # fmt: skip

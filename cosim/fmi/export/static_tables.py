@@ -15,6 +15,7 @@ import numpy as np
 
 from cosim.engines.methods.rosenbrock import RODAS
 from cosim.engines.methods.stiff import JacobianPlan
+from cosim.engines.methods.tolerances import nominal_sizes
 from cosim.engines.native import bindings
 from cosim.engines.native.methods import run_settings, take
 from cosim.engines.native.tables import tables_of
@@ -96,6 +97,7 @@ def tables(
     derivatives : of "forward" and "adjoint", those there is code for
     """
     found, arrays = tables_of(system)
+    arrays["nominal"] = nominal_sizes(system, context.p)
     pointers = {key: f"t_{key}" for key in arrays}
     inputs = [p for v in variables.of("UNIT_INPUT") for p in v.places]
     lines = ['#include "unit.h"\n\n#include <math.h>\n']
