@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -26,7 +27,7 @@ from cosim.names import mapped
 
 ENGINES = ("auto", "reference", "native")
 FIXED_ONLY, ADAPTIVE_ONLY = ("step",), ("rtol", "atol", "max_step")
-PLACEHOLDER = "    **settings\n"  # in a docstring: the texts of all settings stand there in the end
+PLACEHOLDER = re.compile(r"^( *)\*\*settings\n", re.M)  # in a docstring: there the texts of all settings come
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -298,11 +299,13 @@ def takes_settings_of_steps(function: F) -> F:
 
 
 def with_texts(doc: str | None) -> str | None:
-    """A docstring with the texts of all settings in the place of ``**settings``."""
-    if doc is None or PLACEHOLDER not in doc:
+    """A docstring with the texts of all settings in the place of ``**settings``, indented as that is."""
+    place = PLACEHOLDER.search(doc or "")
+    if doc is None or place is None:
         return doc
-    lines = []
+    indent, lines = place[1], []  # Python 3.13 and newer take the indentation of the source away
     for name, f in SETTINGS.items():
-        head = f"    {name} : {f.type}".ljust(27) + " "
-        lines += textwrap.wrap(head + f.metadata["text"], 108, subsequent_indent=" " * 28)
-    return doc.replace(PLACEHOLDER, "\n".join(lines) + "\n")
+        head = f"{name} : {f.type}".ljust(23) + " " + f.metadata["text"]
+        hanging = indent + " " * 24
+        lines += textwrap.wrap(head, 108, initial_indent=indent, subsequent_indent=hanging)
+    return doc[: place.start()] + "\n".join(lines) + "\n" + doc[place.end() :]

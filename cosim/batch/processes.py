@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import mmap
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from cosim.batch.forked import FORKED
 from cosim.cli.signals import ending_signals, uninterrupted
 from cosim.engines.engine import Engine
 from cosim.engines.starts import DONE, FAILED, RUNNING, WAITING, Starts
@@ -33,14 +33,13 @@ def in_processes(
     """Do all runs; a run whose process died stays RUNNING, and one that raised an exception is FAILED."""
     written: dict[str, Any] = {name: _shared(getattr(starts, name)) for name in WRITTEN}
     shared = replace(starts, **written)
-    context: Any = multiprocessing.get_context("fork")  # typed without its methods
-    taken = context.Value("q", 0)
+    taken = FORKED.Value("q", 0)
     alive: list[Any] = []
     try:
         while alive or (shared.state == WAITING).any():
             waiting = int((shared.state == WAITING).sum())
             for _ in range(min(workers - len(alive), waiting)):
-                process = context.Process(target=_work, args=(engine, shared, taken))
+                process = FORKED.Process(target=_work, args=(engine, shared, taken))
                 with uninterrupted():  # Ctrl-C between both would leave a process that nobody ends
                     process.start()
                     alive.append(process)

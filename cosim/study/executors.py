@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from blocks.errors import PlantloopError, near_miss, shown
+from cosim.batch.forked import FORKED
 from cosim.batch.ways import no_processes
 from cosim.study.job import Job, Pieces, Tell
 from cosim.study.store import StudyStore
@@ -80,7 +81,6 @@ def _processes_once(job: Job, chunks: list[Chunk], tell: Tell) -> tuple[list[Chu
     """Work until all is done or a process dies; returns the chunks left, and those running at that moment."""
     pieces = Pieces(chunks, job.workers)
     under_way: dict[futures.Future[Tally], list[Chunk]] = {}
-    context: Any = multiprocessing.get_context("fork")
 
     def submit(piece: list[Chunk]) -> futures.Future[Tally]:
         made = pool.submit(_in_process, piece)
@@ -88,7 +88,7 @@ def _processes_once(job: Job, chunks: list[Chunk], tell: Tell) -> tuple[list[Chu
         return made
 
     with futures.ProcessPoolExecutor(
-        job.workers, mp_context=context, initializer=_begin_process, initargs=(job.plan, job.store)
+        job.workers, mp_context=FORKED, initializer=_begin_process, initargs=(job.plan, job.store)
     ) as pool:
         try:
             _keep_busy(pieces, job.workers, submit, tell)
@@ -140,9 +140,8 @@ def _in_process(piece: list[Chunk]) -> Tally:
 
 def _alone(job: Job, some: Chunk) -> Tally | str:
     """Run some cases of a chunk in a process of their own; returns the tally, or how the process ended."""
-    context: Any = multiprocessing.get_context("fork")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=_send_tally, args=(Worker(job.plan, job.store), some, there))
+    here, there = FORKED.Pipe(duplex=False)
+    process = FORKED.Process(target=_send_tally, args=(Worker(job.plan, job.store), some, there))
     process.start()
     there.close()
     try:

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import textwrap
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from blocks import Constant, Integrator
 from blocks.errors import PlantloopError
 from cosim import Diagram, Simulation, run_deck, simulate, simulate_many
 from cosim.scenario.schema import Run
-from cosim.settings import SETTINGS, Keywords, RunSettings
+from cosim.settings import SETTINGS, Keywords, RunSettings, with_texts
 
 TAKERS = {"simulate": simulate, "Simulation": Simulation, "many": simulate_many, "run_deck": run_deck}
 
@@ -32,7 +33,7 @@ def test_every_setting_is_a_keyword_of_all_that_run_something(taker):
     assert not any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     assert "**settings" not in taker.__doc__
     for name, setting in SETTINGS.items():
-        assert f"    {name} : " in taker.__doc__
+        assert f"\n{name} : " in inspect.getdoc(taker)
         assert setting.metadata["text"] in " ".join(taker.__doc__.split())
 
 
@@ -57,6 +58,16 @@ def test_keywords_of_other_tools_are_answered_with_those_here(word, here):
             run(**{word: 1.0})
     with pytest.raises(PlantloopError, match="no setting 'stop_time'; did you mean 'until'"):
         simulate(ramp(), stop_time=1.0)
+
+
+@pytest.mark.parametrize("indent", ["", "    ", "        "])
+def test_settings_stand_in_a_docstring_where_their_place_is(indent):
+    """Python 3.13 and newer take the indentation of docstrings away."""
+    lines = with_texts(textwrap.indent("a : b\n**settings\n\nReturns\n", indent)).splitlines()
+    assert lines[0] == f"{indent}a : b" and lines[1].startswith(f"{indent}solver : ")
+    assert lines[-2:] == ["", f"{indent}Returns"]
+    assert all(line.startswith(indent + " " * 24) or " : " in line for line in lines[1:-2])
+    assert with_texts("no place") == "no place" and with_texts(None) is None
 
 
 def test_names_and_texts_of_settings_stand_apart_in_the_help():
