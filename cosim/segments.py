@@ -125,6 +125,16 @@ class Segment(abc.ABC):
         return -1
 
     @property
+    def called_again(self) -> int:
+        """Place in h that rises when it is called again in a loop at one instant; -1: it is not."""
+        return -1
+
+    @property
+    def read_again(self) -> slice:
+        """Which of its numbers a loop compares, to see whether it is to be called again there."""
+        return slice(0, 0)
+
+    @property
     def refreshes(self) -> bool:
         """Are its numbers the new values of what it writes, with everything else as it stands?"""
         return self.external is None
@@ -194,6 +204,11 @@ class ExternalSegment(Segment):
         return self.only_if
 
     @property
+    def read_again(self) -> slice:
+        """See `Segment.read_again`."""
+        return slice(0, None)
+
+    @property
     def external(self) -> External:
         """See `Segment.external`."""
         return self.block
@@ -212,10 +227,39 @@ class EventSegment(Segment):
     """Events of a block at times that its modes hold, and what follows them or its inputs; names are theirs.
 
     following : which of those that follow do so after inputs too, by their places among them: where inputs
-        may jump at an instant, and something there reads what they change; expression : their crossings
-    early : signals that they read as they were before the instant, since these need what they change
+        may jump at an instant, and something there reads what they change; expression : their crossings, and
+        behind them, in a loop, what they read of it
+    early : signals that they read first as they were before the instant, since these need what they change
+    rounds : the place in h that rises where they are to be repeated in a loop; -1: they are not
     """
 
     word: ClassVar[str] = "events"
     early: tuple[str, ...] = field(kw_only=True, default=())
     following: tuple[int, ...] = field(kw_only=True, default=())
+    rounds: int = field(kw_only=True, default=-1)
+
+    @property
+    def called_again(self) -> int:
+        """See `Segment.called_again`."""
+        return self.rounds
+
+    @property
+    def read_again(self) -> slice:
+        """See `Segment.read_again`."""
+        return slice(len(self.following), None if self.rounds >= 0 else len(self.following))
+
+
+@dataclass(frozen=True)
+class SettleSegment(Segment):
+    """The end of a loop at one instant: goes back in it while what is read in it changes.
+
+    names : paths of those that read
+    members : numbers of the segments of the loop, in order; readers : those among them that are called again
+        where what they read in the loop has changed
+    limit : after so many rounds it is an error
+    """
+
+    word: ClassVar[str] = "until settled"
+    limit: ClassVar[int] = 100
+    members: tuple[int, ...] = field(kw_only=True, default=())
+    readers: tuple[int, ...] = field(kw_only=True, default=())

@@ -12,7 +12,7 @@ import numpy as np
 from blocks.arguments import flag
 from blocks.contract.declaration_checks import text_of, texts_of
 from blocks.contract.declaring import Declarations
-from blocks.contract.event_memories import Branch, ModeMemory
+from blocks.contract.event_memories import Branch, LoopRounds, ModeMemory
 from blocks.contract.symbols import Array, as_scalar
 from blocks.errors import BlockError
 
@@ -54,6 +54,15 @@ class EventEquations(Declarations):
         crossing = (as_scalar(self._time) - time[0]) / near
         self._event(crossing, "rising", label, self._new_values(resets(time)), "", eager=True, timed=name)
         return time
+
+    def rounds_in_loop(self, name: str) -> Array:
+        """Number of rounds, from 1 on, of a block in a loop of timed events at one instant; else 0.
+
+        It rises by 1 each time that what an event of the block (`event_at`, and what follows it) has read
+        at an instant has changed at that instant since: a crossing that follows (`follow_time`) and watches
+        the number then repeats the event with the new values.
+        """
+        return self._memory(LoopRounds, name, 0.0, 1)
 
     def _branch(
         self,

@@ -1,4 +1,4 @@
-"""Memories that events change: modes, which times of events to come are too, and branches."""
+"""Memories that events change: modes, which times of events to come are too, branches, rounds in loops."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ class ModeMemory(Memory):
     settable: ClassVar[bool] = True
     resettable: ClassVar[bool] = True
     carried_over: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class LoopRounds(Memory):
+    """How often events of a block have been repeated in a loop at one instant, and 1; 0 if it is in none.
+
+    With which of both a run begins is found when a diagram is flattened.
+    """
+
+    word: ClassVar[str] = "a number of rounds"
 
 
 @dataclass(frozen=True)

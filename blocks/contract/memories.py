@@ -11,6 +11,7 @@ kind                vector its value changes
 `SampledMemory`     h      in the output phase of its ticks
 `ExternalOutput`    h      in the output phase of its ticks, when its opaque block is called
 `ModeMemory`        h      by events only (`event_memories`)
+`LoopRounds`        h      where events are repeated in a loop at one instant (`event_memories`)
 `Branch`            h      by events, at the start, and in the output phase of every tick (`event_memories`)
 `AcceptedMemory`    h      after every accepted step and event
 `LatchedOutput`     h      likewise; at the start it is its signal where the part it leaves is given nothing

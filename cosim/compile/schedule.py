@@ -16,6 +16,7 @@ import networkx as nx
 import numpy as np
 
 from blocks.contract.declared import BlockEvent
+from blocks.contract.event_memories import LoopRounds
 from blocks.contract.memories import Afterwards, CountedInstants, DelayedSignal, DiscreteState, Repeated
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
@@ -25,6 +26,7 @@ from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.signal_nodes import (
     OutputSignal,
     SampledSignal,
+    SettledLoop,
     SignalNode,
     TimedEvents,
     UnknownSignals,
@@ -41,6 +43,7 @@ from cosim.segments import (
     OutputSegment,
     RepeatSegment,
     Segment,
+    SettleSegment,
     SolveSegment,
     UpdateSegment,
 )
@@ -85,9 +88,13 @@ def build_schedule(
     labels = _Labels(placed, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
     segments: list[Segment] = []
+    number: dict[SignalNode, int] = {}  # of the segment of each node that has one
     for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
+        number.update(dict.fromkeys(nodes, len(segments)))
         if nodes[0].kind is TimedEvents:
-            segments.append(_event_segment(placed, between, nodes[0], dependencies))
+            segments.append(_event_segment(placed, between, place, nodes[0], dependencies))
+        elif nodes[0].kind is SettledLoop:
+            segments.append(_settle_segment(segments, number, nodes[0], dependencies))
         elif any(nodes[0] in loop for loop in dependencies.solved):
             segments.append(_solve_segment(placed, index, between, place, nodes))
         else:
@@ -148,7 +155,7 @@ class _Labels:
             same = label.writers <= {writer}
             label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
             self.groups[label.level, writer].append(node)
-        elif node.kind is TimedEvents:
+        elif node.kind in (TimedEvents, SettledLoop):
             label = _Label(label.level + 1, frozenset([node]))
             self.groups[label.level, node].append(node)
         elif solved and label.level >= 0:  # found anew for every segment: what reads it comes later
@@ -186,24 +193,51 @@ def _solve_segment(
 
 
 def _event_segment(
-    placed: dict[str, PlacedBlock], between: Expressions, node: SignalNode, dependencies: Dependencies
+    placed: dict[str, PlacedBlock],
+    between: Expressions,
+    place: Callable[[str], np.ndarray],
+    node: SignalNode,
+    dependencies: Dependencies,
 ) -> EventSegment:
     """The place of timed events of a block in the schedule."""
     inst = placed[node.path]
     events = inst.traced.declared.timed_events
     follow = [e for e in events if e.follow_time]
     some = [k for k in range(len(follow)) if _reads_inputs(inst, follow[k], k)]
-    if not _jumps_matter(placed, dependencies.ordered, node):
+    in_loop = node.path in dependencies.read_in_loop
+    if not in_loop and not _jumps_matter(placed, dependencies.ordered, node):
         some = []
     crossings = ca.vertcat(ca.SX(0, 1), *[follow[k].crossing for k in some])
+    counts = inst.memories(LoopRounds) if in_loop else []
+    read = ca.SX(0, 1)
+    if counts:
+        sources = {(path, name) for path, _, name in dependencies.read_in_loop[node.path]}
+        read = ca.vertcat(read, *[between.input(inst, k) for k, s in enumerate(inst.drivers) if s in sources])
     return EventSegment(
         AtEventTimes(),
         node.path,
         tuple(dict.fromkeys(f"{node.path}.{e.name}" for e in events)),
-        between.of(node.path, "following:", crossings) if some else crossings,
+        ca.densify(ca.vertcat(between.of(node.path, "following:", crossings) if some else crossings, read)),
         np.zeros(0, dtype=int),
         early=tuple(sorted(f"{path}.{name}" for path, _, name in dependencies.early.get(node.path, ()))),
         following=tuple(some),
+        rounds=int(place(f"{node.path}.{counts[0].name}")[0]) if counts else -1,
+    )
+
+
+def _settle_segment(
+    segments: Sequence[Segment],
+    number: dict[SignalNode, int],
+    node: SignalNode,
+    dependencies: Dependencies,
+) -> SettleSegment:
+    """The end of a loop of timed events: the segments of those of its nodes that have one."""
+    members = sorted({number[n] for n in dependencies.loops[int(node.name)] if n in number})
+    readers = [k for k in members if segments[k].called_again >= 0 or segments[k].external is not None]
+    names = tuple(segments[k].path for k in readers)
+    nothing = ca.SX(0, 1), np.zeros(0, dtype=int)
+    return SettleSegment(
+        AtEventTimes(), node.path, names, *nothing, members=tuple(members), readers=tuple(readers)
     )
 
 

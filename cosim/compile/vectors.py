@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
@@ -115,6 +115,12 @@ class Vectors:
             inst.values.times.get(m.name, NO_INSTANTS),
             names_of(self.units.states.get((inst.path, m.name), ())),
         )
+
+    def begin_with(self, place: int, value: float) -> None:
+        """Give the number at a place of h, a memory of its own, another initial value."""
+        k, name = next((k, s.name) for k, s in enumerate(self.h.slots.values()) if place in s.index)
+        self.h.initial[k] = np.array([value])
+        self.h.slots[name] = replace(self.h.slots[name], initial=self.h.initial[k])
 
     def _root(self, root: Root, value: np.ndarray) -> tuple[ca.SX, tuple[int, ...]]:
         """The symbols of a parameter of a diagram."""

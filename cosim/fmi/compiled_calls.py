@@ -65,12 +65,16 @@ class CompiledUnit:
         t.x, t.p = bindings.pointer(self._x), bindings.pointer(self._p)
         self._kept: list[Any] = []
         self._functions: dict[tuple[str, int], Any] = {}
+        self._theirs = False  # is it compiled code's turn?
         self._newest: list[np.ndarray] = []  # of every function: argument and results of its newest event
 
     def pause(self) -> None:
         """Prepare for calls of the FMU from Python."""
         t = self.table
-        t.t, t.set_by, t.ready = np.nan, bindings.ffi().NULL, 0
+        if self._theirs:
+            self.unit.remain(bool(t.stays), self._x[: self.unit.ports.nx])
+        self._theirs = False
+        t.t, t.set_by, t.ready, t.stays = np.nan, bindings.ffi().NULL, 0, 0
         self.unit.in_event, t.in_event = self.unit.in_event or bool(t.in_event), 0
         self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
         self.unit.terminated = self.unit.terminated or bool(t.terminated)
@@ -84,6 +88,10 @@ class CompiledUnit:
         t.asked, t.terminated = unit.steps_asked, unit.terminated
         t.stands_from, t.next = unit.stands_from, unit.next
         self._p[: unit.ports.np] = unit.given
+        self._theirs = True
+        if unit.stays:
+            t.stays, t.t = 2 if unit.starting else 1, unit.stands_from
+            self._x[: unit.ports.nx] = unit.states
 
     def __enter__(self) -> None:
         """Python's turn."""

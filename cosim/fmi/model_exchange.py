@@ -31,6 +31,8 @@ from cosim.fmi.model_exchange_ports import Ports, places
 from cosim.fmi.model_exchange_slopes import FMUSlopes, Value, slope_by_time
 from cosim.fmi.unit_clock import UnitClock
 
+IN_LOOP = 2.0  # what asks for an event after which the FMU stays in event mode; 1 for any other
+
 
 @dataclass(frozen=True)
 class ModelStart:
@@ -67,6 +69,9 @@ class ModelExchangeUnit:
         self.steps_asked = 0  # number of events that the FMU has requested after steps
         self.initialised = self.begun = self.terminated = False
         self.in_event = False  # in event mode, where compiled code has left it
+        # in event mode since the newest event, until it is asked for another time or other states; was that
+        # the one at the start? Where it goes on, the FMU is initialised anew
+        self.stays = self.starting = False
         self._failure: FMUCallError | None = None
         self.compiled: Any = None  # what compiled code calls; it must know when something else is called
         self.given = defaults.copy()  # parameters as last set
@@ -160,14 +165,38 @@ class ModelExchangeUnit:
             self._set_continuous.write(u[moving])
 
     def _put(self, t: float, x: np.ndarray) -> None:
-        if self.terminated:  # values can only be read now
+        if self.terminated or self._remains(t, x):  # values can only be read now
             return
+        self._leave()
         self.component.set_time(self._own_time(t))
         self.component.set_states(np.ascontiguousarray(self._effective(x)))
+
+    @property
+    def states(self) -> np.ndarray:
+        """States after the newest event, (nx,)."""
+        return self._x
+
+    def remain(self, stays: bool, x: np.ndarray) -> None:
+        """Take over from compiled code: is it in event mode still, after an event that gave x (nx,)?"""
+        self.stays, self.starting = stays, self.starting and stays
+        if stays:
+            self._x[:] = x
+
+    def _remains(self, t: float, x: np.ndarray) -> bool:
+        """Is it in event mode, and asked for what it is after the event?"""
+        return self.stays and self._own_time(t) == self.stands_from and np.array_equal(x, self._x)
+
+    def _leave(self) -> None:
+        """Leave event mode, where it has stayed in it."""
+        if self.stays:
+            self.stays = self.starting = False
+            self.component.enter_continuous_time_mode()
 
     def _own_time(self, t: float) -> float:
         """The time announced for the next event, or that of the newest one, if t is that by rounding."""
         near = self.clock.near(t)
+        if self.stays and abs(t - self.stands_from) <= near:
+            return self.stands_from
         if abs(t - self.next) <= near:
             return self.next
         return self.stands_from if 0.0 < self.stands_from - t <= near else t
@@ -193,11 +222,18 @@ class ModelExchangeUnit:
             self._initialise(t, x, self._input_start if u is None else u, p)
 
     def _initialise(
-        self, t: float, x: np.ndarray, u: np.ndarray, p: np.ndarray, risen: Sequence[Variable] = ()
+        self,
+        t: float,
+        x: np.ndarray,
+        u: np.ndarray,
+        p: np.ndarray,
+        risen: Sequence[Variable] = (),
+        stay: bool = False,
     ) -> None:
         c = self.component
         if self.initialised:
             c.reset()
+        self.stays = self.starting = False
         c.configure({v: value for v, value in self._texts.items() if _structural(v)})
         for v, value in self._texts.items():
             if not _structural(v):
@@ -211,8 +247,7 @@ class ModelExchangeUnit:
         self._rounds.prepare(t)
         c.exit_initialization()
         found = self._rounds.run(t, None, risen)
-        if not found.terminate:
-            c.enter_continuous_time_mode()
+        self._end_event(found, stay)
         self.stands_from = t
         self._take(found)
         if self._start is None:  # the first instance of all
@@ -220,6 +255,12 @@ class ModelExchangeUnit:
         finite.states(c, self.ports.states, self._x)
         self.initialised, self.begun = True, False
         self.given, self.inputs_given, self._x_given = p.copy(), u.copy(), x.copy()
+
+    def _end_event(self, found: DiscreteStates, stay: bool) -> None:
+        """All rounds are done: back to continuous-time mode, or later."""
+        self.stays = stay and not found.terminate
+        if not stay and not found.terminate:
+            self.component.enter_continuous_time_mode()
 
     def found_start(self, p: np.ndarray) -> ModelStart:
         """Initialise a unit that has no `ModelStart` yet, with parameters p (np,), and return its start."""
@@ -291,16 +332,19 @@ class ModelExchangeUnit:
         nx, nu, n = self.ports.nx, self.ports.nu, self.ports.np
         x, u, p = a[:nx], a[nx : nx + nu], a[nx + nu : nx + nu + n]
         levels = a[nx + nu + n : nx + nu + n + len(self.ports.triggers)]
-        c = self.component
+        c, stay = self.component, bool(a[-1] == IN_LOOP)
+        if self.starting and self._remains(t, x):
+            self.begun, x = False, self._x_given.copy()
         if not self.begun:
             known = self.initialised and bool((p == self.given).all() and (u == self.inputs_given).all())
             risen = self._risen(levels)
-            if not known or risen or not (x == self._x_given).all():
-                self._initialise(t, x, u, p, risen)
+            if not known or risen or stay or not (x == self._x_given).all():
+                self._initialise(t, x, u, p, risen, stay)
             now = self._effective(x)
             if not self.terminated and not np.array_equal(now, self._x):
+                self._leave()
                 c.set_states(np.ascontiguousarray(now))
-            self.begun = True
+            self.begun, self.starting = True, self.stays
             return self._results(now)
         t = self._own_time(t)
         if self.in_event:
@@ -311,18 +355,18 @@ class ModelExchangeUnit:
             self._check_tuned(t, p)
             for v, setter, at in self._clocked:
                 self._rounds.give(v, partial(setter.write, u[at].copy()))
-            if not self.in_event:
+            if not self.in_event and not self.stays:
                 c.enter_event_mode()
-            self.in_event = False
+            self.in_event = self.stays = self.starting = False
 
             def put() -> None:
                 self._set_all.write(u[self.ports.unclocked[1]])
                 self._tune(p)
 
             self.stands_from = t
-            self._take(self._rounds.run(t, put, self._risen(levels)))
-            if not self.terminated:
-                c.enter_continuous_time_mode()
+            found = self._rounds.run(t, put, self._risen(levels))
+            self._take(found)
+            self._end_event(found, stay)
             finite.states(c, self.ports.states, self._x)
         else:  # since an accepted step: it stays where that ended
             self._x[:] = x
@@ -354,7 +398,7 @@ class ModelExchangeUnit:
 
     def completed_step(self, t: float, a: np.ndarray) -> np.ndarray:
         """Report an accepted step; returns how often the FMU has requested an event so far, (1,)."""
-        if self.begun and not self.terminated:
+        if self.begun and not self.terminated and not self._remains(t, a[: self.ports.nx]):  # a step was made
             self._stand(t, a)
             event, terminate = self.component.completed_step()
             self.terminated |= terminate
@@ -379,6 +423,7 @@ class ModelExchangeUnit:
     def by_time(self, value: Value, t: float, a: np.ndarray) -> np.ndarray:
         """Derivative of a function by time, (n,), from calls between the newest event and the next one."""
         value(t, a)  # where no run has begun, it is initialised here
+        self._leave()
         stop = math.inf if self._stop_time is None else self._stop_time
         return slope_by_time(value, t, a, self.stands_from, min(self.next, stop))
 
@@ -390,6 +435,7 @@ class ModelExchangeUnit:
         inputs: Sequence[Variable],
         value: Callable[[float, np.ndarray], np.ndarray],
     ) -> np.ndarray:
+        self._leave()
         parameters = () if self.begun else self.ports.parameters
         return self._slopes.jacobian(t, a, rows, (*self.ports.states, *inputs), parameters, value)
 
@@ -405,6 +451,7 @@ class ModelExchangeUnit:
             return self._saved()
 
     def _saved(self) -> bytes:
+        self._leave()
         facts = {
             "clock": self.clock.start, "begun": self.begun, "terminated": self.terminated,
             "asked": self.steps_asked,
@@ -433,6 +480,7 @@ class ModelExchangeUnit:
         facts = json.loads(head)
         self.clock.check_same(facts.get("clock", 0.0), self.description.file)
         self._asked = None
+        self._leave()
         if self.compiled is not None:
             self.compiled.forget()
         if not facts["begun"]:

@@ -4,6 +4,9 @@ Three kinds of events ask for event mode: an indicator that changes its sign, th
 and a change of what it reads at events only (discrete inputs, parameters, a step after which it asks for
 one). Each leaves a mark; the event that follows sees a mark it has not seen before, calls the FMU once, and
 gives the states what it returns. So several of them at one instant are one event of the FMU.
+
+In a loop of events at one instant it stays in event mode after that, as connected FMUs are to: where its
+inputs change at that instant, they are set, and its discrete states are updated once more.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from cosim.fmi.description import Variable
-from cosim.fmi.model_exchange import ModelExchangeUnit, ModelStart
+from cosim.fmi.model_exchange import IN_LOOP, ModelExchangeUnit, ModelStart
 from cosim.fmi.model_exchange_ports import OutputGroup, Ports
 from cosim.fmi.setup import Setup
 
@@ -164,13 +167,14 @@ def _events(
     due = b.mode("due@event", 0.0)
     time = b.event_at("time@event", 0.0, lambda _: {due: 1.0 - due}, "time event")  # the first is the start
     begun, ended = b.mode("begun@event", 0.0), b.mode("ended@event", 0.0)
-    now = joined([due, *marks, read])
+    rounds = b.rounds_in_loop("rounds@event")
+    now = joined([due, *marks, rounds, read])
     seen = b.mode("seen@event", np.zeros(now.size), size=now.size)
     news = np.where(now != seen, 1.0, 0.0)
     new = np.where(begun[0] > 0.5, np.sum(news), news[0])
-    request = np.where(new > 0.5, 1.0, 0.0)
+    request = np.where(new > 0.5, np.where(rounds[0] > 0.5, IN_LOOP, 1.0), 0.0)
     count = b.mode("count@event", 0.0)  # no two events are asked for with the same numbers
-    b.private(*marks, time, due, begun, ended, seen, count)
+    b.private(*marks, time, due, begun, ended, seen, count, rounds)
     asked = joined([argument, count, np.reshape(request, 1)])
     n_kept = sum(v.size for v in ports.kept)
     found = opaque("event", asked, nx + 2 + n_kept, ModelExchangeUnit.event)

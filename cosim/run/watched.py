@@ -37,7 +37,8 @@ def warn_of_early(system: System, events: Iterable[Event]) -> None:
 
     At the start they come after all that they read.
     """
-    early = {s.path: s.early for s in system.schedule if isinstance(s, EventSegment) and s.early}
+    segments = [s for s in system.schedule if isinstance(s, EventSegment)]
+    early = {s.path: s.early for s in segments if s.early and s.called_again < 0}
     if not early:
         return
     owners = {e.name: e.path for e in system.events if e.timed >= 0 and e.path in early}

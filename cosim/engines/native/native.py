@@ -282,6 +282,8 @@ class NativeEngine(Engine):
             return python.events.endless(t, list(run.fired[0 : run.n_fired]))
         if reason == self._pl.PL_NO_LAST_ROUND:
             return python.scheduler.endless(self.system.schedule[run.index], t)
+        if reason == self._pl.PL_UNSETTLED:
+            return python.scheduler.unsettled(self.system.schedule[run.index], t)
         if reason == self._pl.PL_CONFLICT:
             return python.events.conflict(t, events[run.index].name, events[run.other].name)
         if run.index == self._pl.PL_IN_RESET:

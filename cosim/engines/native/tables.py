@@ -21,6 +21,7 @@ from cosim.segments import (
     LastSegment,
     OutputSegment,
     RepeatSegment,
+    SettleSegment,
     SolveSegment,
     UpdateSegment,
 )
@@ -35,6 +36,7 @@ KINDS = {
     ExternalSegment: "PL_EXTERNAL",
     SolveSegment: "PL_SOLVE",
     EventSegment: "PL_EVENTS",
+    SettleSegment: "PL_SETTLE",
 }
 
 Arrays = dict[str, np.ndarray]
@@ -59,6 +61,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "unknowns": system.residual.numel(),
         "delays": len(system.delays),
         "rounding": np.count_nonzero(system.rounding),
+        "loops": sum(isinstance(s, SettleSegment) for s in system.schedule),
         "again": sum(s.activation.again for s in system.schedule),
         "bodies": len(arrays["bodies"]) // COLUMNS,
         "controlled": np.isfinite(arrays["nominal"]).sum(),
@@ -111,6 +114,28 @@ def _segments(system: System) -> Arrays:
         "segment_start": starts,
         "segment_writes": writes,
         "segment_size": _integers(s.expression.numel() for s in system.schedule),
+    } | _loops(system)  # fmt: skip
+
+
+def _loops(system: System) -> Arrays:
+    """Which segments are in which loop, and what of what they return is compared there."""
+    schedule = system.schedule
+    ends = {k: s for k, s in enumerate(schedule) if isinstance(s, SettleSegment)}
+    end_of = {member: k for k, end in ends.items() for member in end.members}
+    readers = {k for end in ends.values() for k in end.readers}
+    read = [
+        range(s.expression.numel())[s.read_again] if k in readers else range(0)
+        for k, s in enumerate(schedule)
+    ]
+    reader_starts, of_loops = _grouped(ends[k].readers if k in ends else () for k in range(len(schedule)))
+    return {
+        "segment_loop": _integers(end_of.get(k, -1) for k in range(len(schedule))),
+        "segment_rounds": _integers(s.called_again for s in schedule),
+        "loop_first": _integers(ends[k].members[0] if k in ends else -1 for k in range(len(schedule))),
+        "reader_start": reader_starts,
+        "readers": of_loops,
+        "read_start": _integers(np.cumsum([0, *map(len, read)])),
+        "read_from": _integers(places.start for places in read),
     }
 
 

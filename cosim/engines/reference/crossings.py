@@ -63,9 +63,10 @@ class Crossings:
         self._following = {
             k: (workspace.bind(f"following{k}", lambda g=g: [g.expression]), following(s, g))  # type: ignore[misc]
             for k, g in enumerate(s.schedule)
-            if isinstance(g, EventSegment) and g.expression.numel()
+            if isinstance(g, EventSegment) and g.following
         }
-        self._segment = -1  # whose timed events come next
+        self._segment = -1  # whose timed events come next,
+        self._last = False  # those included that wait for all that they read
 
     def signs(self) -> tuple[np.ndarray, np.ndarray]:
         """Sign of every crossing, -1 or 1, and which are on the threshold and moving.
@@ -138,16 +139,20 @@ class Crossings:
         due: np.ndarray = times <= self.workspace.context.t + SAME_INSTANT * np.fmax(1.0, np.abs(times))
         return due
 
-    def begin_segment(self, segment: int) -> bool:
-        """The timed events of a segment come next: may one be due, or one that follows them or inputs?"""
-        self._segment = segment
+    def begin_segment(self, segment: int, last: bool = False) -> bool:
+        """The timed events of a segment come next: may one be due, or one that follows them or inputs?
+
+        last : also those that wait, at a start, for all that they read
+        """
+        self._segment, self._last = segment, last
         if (self._due_times() & (self._timed_segment[self._timed_events] == segment)).any():
             return True
         if segment not in self._following:
             return False
         crossings, events = self._following[segment]
         self.unknowns.refresh()
-        return not (crossings() * self.workspace.context.signs[events] > self.threshold[events]).all()
+        now = crossings()[: len(events)]
+        return not (now * self.workspace.context.signs[events] > self.threshold[events]).all()
 
     def _note_farthest(self, which: np.ndarray | slice = slice(None)) -> None:
         self.farthest[which] = np.fmax(self.farthest, np.abs(self._now))[which]
@@ -161,7 +166,8 @@ class Crossings:
             return armed & (self._timed | np.isin(self._timed_segment, due))
         if part is Part.TIMED:
             others = self._timed_segment != self._segment
-            return others | ~armed if self._early[self._segment] else others  # at a start after all they read
+            waits = self._early[self._segment] and not self._last  # at a start after all they read
+            return others | ~armed if waits else others
         return np.zeros(len(self.events), dtype=bool)
 
     def fired(self, part: Part) -> list[int]:

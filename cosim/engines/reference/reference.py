@@ -127,10 +127,11 @@ class ReferenceEngine(Engine):
         parts = self.parts
         due = parts.scheduler.count(t)
 
-        def handle(segment: int) -> None:
-            if parts.events.crossings.begin_segment(segment):
-                counted = parts.scheduler.counts_of(due)
-                parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
+        def handle(segment: int, again: bool = False, last: bool = False) -> bool:
+            if not parts.events.crossings.begin_segment(segment, last) and not again:
+                return False
+            counted = parts.scheduler.counts_of(due)
+            return parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
 
         parts.scheduler.run_segments(t, due, handle)
         if self.system.events:

@@ -235,7 +235,7 @@ def test_after_events_conditional_parts_follow_once_more(runtime):
 def test_timed_events_come_between_segments(runtime):
     run = Run(runtime, step=9.0, events=1, answers={"segments": [-1]})
     run.context.started = 1
-    run.at["segments"] = lambda: setattr(run.r, "segment", 4)
+    run.at["segments"] = lambda: setattr(run.r, "index", 3)
     _, calls = run.advance(1.0)
     k = calls.index("segments")
     after = ["segments", "begin_events", "events", "log_ticks", "log_instant"]

@@ -15,6 +15,7 @@ from blocks import (
     Clock,
     Constant,
     DiscreteStateSpace,
+    Equations,
     Gain,
     Hold,
     Integrator,
@@ -32,6 +33,7 @@ from blocks.contract.block import Block
 from cosim import FMU, Diagram, Enabled, Simulation, export_fmu, simulate
 from cosim.run.watched import WatchedSignalWarning
 from tests.helpers.fmus import build_fmu, needs_compiler
+from tests.helpers.made import Made
 
 pytestmark = needs_compiler
 ENGINES = ("reference", "native")
@@ -241,10 +243,16 @@ def test_a_controller_and_its_plant_in_a_loop(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_events_that_come_first_in_a_loop_are_told(engine: str, fmu: Make) -> None:
-    """A sampled integrator of 1 - y: its events come before what they read, which needs what they change."""
+def test_events_of_a_block_that_come_first_in_a_loop_are_told(engine: str) -> None:
+    """A block whose events do not look again come before what they read, which needs what they change."""
+
+    def reader(b: Equations) -> None:
+        u, y = b.input("u"), b.mode("y", 0.0)
+        b.event_at("due", 0.1, lambda due: {y: u, due: np.floor(10.0 * due + 1.5) / 10.0}, "read")
+        b.output("y", y)
+
     d = Diagram("fed back")
-    d.add("unit", fmu("total"))
+    d.add("unit", Made(reader))
     d.connect(d.add("one", Constant(1.0))["y"], d.add("error", Sum("+-"))["in1"])
     d.connect("error.y", "unit.u")
     d.connect("unit.y", "error.in2")

@@ -32,7 +32,8 @@ static int waits(const pl_run *r, int32_t event)
         return s->timed[event] || pl_timed_event_due(r, s->timed_segment[event]);
     }
     if (s->timed_segment[event] != r->timed_segment) return 1;
-    return s->segment_early[r->timed_segment] && r->context->signs[event] == 0.0; /* at a start after all it reads */
+    /* at a start after all it reads */
+    return s->segment_early[r->timed_segment] && !r->at_end && r->context->signs[event] == 0.0;
 }
 
 /* Events due at this instant into r->fired; their new signs are kept. */
@@ -355,6 +356,10 @@ int pl_handle_events(pl_run *r)
         if (!reason) reason = restart(r);
         if (!reason) reason = find_due(r);
         if (reason) return reason;
+    }
+    if (r->which == PL_TIMED_EVENTS && r->round > 0 && r->system->n_loops) {
+        r->called[r->timed_segment] = 1;
+        r->moved = 1;
     }
     return PL_DONE;
 }

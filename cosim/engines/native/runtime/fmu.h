@@ -38,6 +38,7 @@ typedef struct {
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;
     int32_t in_event;       /* an event failed half-way: the host goes on in event mode */
+    int32_t stays;          /* in event mode since its newest event, at t with x, which may go on; 2: the one at the start */
 } pl_fmu;
 
 enum { PL_FMU_DERIVATIVES = 0, PL_FMU_INDICATORS = 1, PL_FMU_OUTPUTS = 2, PL_FMU_EVENT = 3, PL_FMU_COMPLETED = 4 };

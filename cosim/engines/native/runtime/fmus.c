@@ -12,6 +12,7 @@
 
 enum { ROUNDS = 100 };
 
+static const double IN_LOOP = 2.0; /* what asks for an event after which the FMU stays in event mode */
 static const double NEVER = 1e30; /* the time of an event that does not come */
 static const double NEAR = 1e-12, ROUNDED = 5e-14; /* as in cosim/fmi/unit_clock.py */
 
@@ -42,6 +43,7 @@ static double own_time(const pl_fmu *u, double t)
 {
     const double shown = t + u->clock, near = near_by(u, shown), early = u->stands_from - shown;
 
+    if (u->stays && fabs(early) <= near) return u->stands_from;
     if (fabs(shown - u->next) <= near) return u->next;
     return early > 0.0 && early <= near ? u->stands_from : shown;
 }
@@ -55,6 +57,8 @@ static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row, double t
     if (!u->ready || memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
     if (!same) {
         u->t = NAN;
+        if (u->stays && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
+        u->stays = 0;
         if (went_wrong(((set_time)u->set_time)(u->component, t))) return 1;
         if (u->nx && went_wrong(((set_vector)u->set_states)(u->component, x, (size_t)u->nx))) return 1;
         memcpy(u->x, x, sizeof(double) * (size_t)u->nx);
@@ -94,7 +98,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
 
     memset(out, 0, sizeof(double) * (size_t)(u->nx + 2));
     if (row[call->request] == 0.0) return 0;
-    if (!u->begun) return 1;
+    if (!u->begun || u->stays == 2) return 1;
     if (!memcmp(row, call->event, sizeof(double) * (size_t)call->results)) { /* code may ask for each number */
         memcpy(out, call->event + call->results, sizeof(double) * (size_t)(u->nx + 2));
         return 0;
@@ -102,17 +106,22 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     const double t = own_time(u, row[0]);
     if (stand(u, call, row, t)) return 1;
     u->t = NAN, u->set_by = 0;
-    if (went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
-    u->in_event = 1;
+    if (!u->stays && went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
+    u->in_event = 1, u->stays = 0;
     u->stands_from = t;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= t)) {
         if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
     }
     if (next != next) return 1; /* a time that is none: Python says so */
-    if (!terminate && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
-    u->in_event = 0;
+    const int stays = !terminate && row[call->request] == IN_LOOP;
+    if (!terminate && !stays && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
+    u->in_event = 0, u->stays = stays;
     if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
+    if (stays) { /* it stands where it is asked for the next time */
+        memcpy(u->x, out, sizeof(double) * (size_t)u->nx);
+        u->t = t;
+    }
     u->next = next;
     out[u->nx] = next >= NEVER ? NEVER : pl_run_time(u->clock, next);
     out[u->nx + 1] = terminate;
@@ -124,6 +133,11 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
 
 static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
 {
+    const int remains = u->stays && own_time(u, row[0]) == u->t && !memcmp(row + 1, u->x, sizeof(double) * (size_t)u->nx);
+    if (remains) { /* no step was made since its event */
+        out[0] = (double)u->asked;
+        return 0;
+    }
     if (stand(u, call, row, own_time(u, row[0]))) return 1;
     if (u->version == 2) {
         int event = 0, terminate = 0;

@@ -96,6 +96,7 @@ enum {
     PL_NO_LAST_ROUND = 15, /* segment `index` is repeated without end */
     PL_ENDLESS = 17,   /* steps are so small that the rest takes too many; the last ones began at pace_since */
     PL_UNMET = 18,     /* invariant `index` cannot be met at t1 */
+    PL_UNSETTLED = 19, /* the loop that segment `index` ends goes on changing */
     PL_APPROACHED = 16 /* at an instant from the left, as asked for: called again, everything due there happens.
                           `index`: the crossing that was located there, or -1 */
 };
@@ -182,6 +183,12 @@ typedef struct {
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
     int32_t again, rounds; /* segments are called once more, after events; calls of one that is repeated */
+    /* loops: the end of the one that is gone through again, counted from 1; how often so far; at its end: that, and
+       the next reader; has an event fired there; which segments were called at this instant, (n_segments,), what they
+       read last; what members held before */
+    int32_t back, loop_rounds, at_end, reader, moved;
+    int32_t *called;
+    double *read, *held_before;
     double until, stop;
     double begin, h, t0, t1;
     int64_t n, i;

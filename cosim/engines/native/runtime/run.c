@@ -119,7 +119,7 @@ static int handle_instant(pl_run *r)
         reason = pl_run_segments(r);
         if (reason == PL_CALL) break;
         if (reason == PL_EVENTS_DUE) {
-            pl_begin_timed_events(r, r->segment - 1);
+            pl_begin_timed_events(r, r->index);
             r->phase = TIMED_EVENTS;
             return PL_DONE;
         }
@@ -180,6 +180,7 @@ void pl_approached(pl_run *r, int located)
 void pl_reset(pl_run *r)
 {
     r->phase = AT_INSTANT;
+    r->back = r->at_end = 0;
     r->unsolved = 0;
     r->horizon = INFINITY;
     r->dense_since = NAN; /* events that follow each other are counted anew */

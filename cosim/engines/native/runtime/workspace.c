@@ -54,6 +54,13 @@ static size_t reset_by_doubles(const pl_model *m) { return padded((size_t)m->nx 
 /* All that can be logged: signals, then x, h and p. */
 static size_t observable(const pl_model *m) { return (size_t)m->ny + (size_t)m->nx + (size_t)m->nh + (size_t)m->np; }
 
+/* What segments of loops read, and what they held. */
+static size_t loop_doubles(const pl_system *s)
+{
+    const int n = s->n_segments;
+    return s->n_loops ? padded((size_t)n) + padded((size_t)s->read_start[n]) + padded((size_t)s->segment_start[n]) : 0;
+}
+
 size_t pl_workspace_size(const pl_model *m, const pl_system *s)
 {
     const size_t nx = padded((size_t)m->nx);
@@ -61,7 +68,7 @@ size_t pl_workspace_size(const pl_model *m, const pl_system *s)
                      padded((size_t)m->nc) + padded((size_t)m->nv) + out_doubles(m, s) +
                      padded((size_t)s->n_events) + newton_doubles(s) + padded(pl_delay_doubles(s));
     doubles += padded((size_t)m->niv) + padded((size_t)s->n_rates) + padded(pl_delay_flags(s));
-    doubles += 3 * padded((size_t)m->n_corners);
+    doubles += 3 * padded((size_t)m->n_corners) + loop_doubles(s);
     doubles += padded((size_t)most_pieces(m)) + padded((size_t)m->accepted->n_pieces);
     if (s->n_events)
         doubles += 7 * padded((size_t)s->n_events) + 4 * padded((size_t)m->n_places) + padded((size_t)m->held_crossings->n_pieces) + padded((size_t)m->held_crossings->n_runs + 1) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
@@ -109,6 +116,11 @@ void pl_instantiate(pl_run *r, void *workspace)
     r->corners_now = take(&next, (size_t)m->n_corners);
     r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
     r->stale_accepted = (int32_t *)take(&next, (size_t)m->accepted->n_pieces);
+    if (s->n_loops) {
+        r->called = (int32_t *)take(&next, (size_t)s->n_segments);
+        r->read = take(&next, (size_t)s->read_start[s->n_segments]);
+        r->held_before = take(&next, (size_t)s->segment_start[s->n_segments]);
+    }
     if (s->n_events) {
         r->fired = (int32_t *)take(&next, (size_t)s->n_events);
         r->farthest = take(&next, (size_t)s->n_events);
