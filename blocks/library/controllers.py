@@ -15,6 +15,7 @@ from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
 from blocks.library.resets import RESETS, Trigger, check_threshold
+from blocks.library.state_sizes import unless_ordinary
 from blocks.library.truth import LEVEL
 
 __all__ = ["PID", "DiscretePID"]
@@ -94,10 +95,11 @@ class PID(Block):
         ep, e, ed, p = _signals(b, self)
         v = p["kp"] * ep
         if "ki" in p:
-            i = b.continuous("i", self.initial, size=e.size)
+            i = b.continuous("i", self.initial, size=e.size, nominal=unless_ordinary(_reached(p)))
             v = v + i
         if "kd" in p:
-            x = b.continuous("x", 0.0, size=e.size)
+            size = _reached(p) / np.maximum(p["cutoff"], 1.0)
+            x = b.continuous("x", 0.0, size=e.size, nominal=unless_ordinary(size))
             d = p["cutoff"] * (p["kd"] * ed - x)
             b.derivative(x, d)
             v = v + d
@@ -275,6 +277,16 @@ def _parallel(block: PID | DiscretePID, p: dict[str, Array]) -> dict[str, Array]
     if block.form == "series" and "ki" in p and "kd" in p:
         cross = 1.0 + p["ki"] * p["kd"]
     return {**p, **{name: kp * p[name] for name in p if name in ("ki", "kd")}, "kp": kp * cross}
+
+
+def _reached(p: dict[str, Array]) -> Array:
+    """What an error of 1 makes of the output within 1 s, 1 where it is more."""
+    found = np.abs(p["kp"])
+    if "ki" in p:
+        found = found + np.abs(p["ki"])
+    if "kd" in p:
+        found = found + np.abs(p["kd"]) * p["cutoff"]
+    return np.minimum(found, 1.0)
 
 
 def _with_feedforward(b: Equations, block: PID | DiscretePID, v: Array) -> Array:

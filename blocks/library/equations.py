@@ -15,6 +15,7 @@ from blocks.contract.pickling import HoldsFunctions
 from blocks.contract.symbols import Array
 from blocks.library.persistent_data import named
 from blocks.library.realisation import check_state_space
+from blocks.library.state_sizes import state_sizes
 
 __all__ = ["DAE", "ODE", "DescriptorStateSpace"]
 
@@ -216,7 +217,8 @@ class DescriptorStateSpace(Block):
         u = b.input("u", size=B.shape[1])
         y: Array = D @ u
         if start.size:
-            z = b.continuous("z", start, size=start.size)
+            sizes = state_sizes(A, B, _plain(C), D)
+            z = b.continuous("z", start, size=start.size, nominal=sizes)
             b.derivative(z, A @ z + B @ u)
             y = y + _plain(C) @ z
         b.output("y", y)

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
-from blocks.library.cascades import cascade
+from blocks.library.cascades import cascade, cascade_sizes
 from blocks.library.expansion import together
 from blocks.library.sections import check_zeros_and_poles, from_zpk, sections
+from blocks.library.state_sizes import unless_ordinary
 
 __all__ = [
     "Bessel",
@@ -67,7 +68,7 @@ class FirstOrder(Block):
         gain, T = b.parameters(gain=self.gain, time_constant=self.time_constant)
         sized = np.zeros(np.shape(self.initial))
         u, gain, T, _ = together(b, self, u=b.input("u"), gain=gain, time_constant=T, initial=sized)
-        x = b.continuous("x", self.initial, size=u.size)
+        x = b.continuous("x", self.initial, size=u.size, nominal=unless_ordinary(np.abs(gain)))
         b.derivative(x, (gain * u - x) / T)
         b.output("y", x)
 
@@ -109,8 +110,9 @@ class SecondOrder(Block):
         sized = np.zeros(np.shape(self.initial))
         named = {"gain": gain, "frequency": w, "damping": zeta, "initial": sized}
         u, gain, w, zeta, _ = together(b, self, u=b.input("u"), **named)
-        x = b.continuous("x", self.initial, size=u.size)
-        v = b.continuous("v", 0.0, size=u.size)
+        y = np.minimum(np.abs(gain), 1.0)
+        x = b.continuous("x", self.initial, size=u.size, nominal=unless_ordinary(y))
+        v = b.continuous("v", 0.0, size=u.size, nominal=unless_ordinary(y * np.minimum(w, 1.0)))
         b.derivative(x, v)
         b.derivative(v, w * w * (gain * u - x) - 2.0 * zeta * w * v)
         b.output("y", x)
@@ -154,7 +156,9 @@ class LeadLag(Block):
         sized = np.zeros(np.shape(self.initial))
         named = {"gain": gain, "lead": lead, "lag": lag, "initial": sized}
         u, gain, lead, lag, _ = together(b, self, u=b.input("u"), **named)
-        x = b.continuous("x", self.initial, size=u.size)
+        y = np.minimum(np.abs(gain) * np.maximum(1.0, np.abs(lead) / lag), 1.0)
+        shown = np.maximum(1.0, np.abs(1.0 - lead / lag))  # of x in y
+        x = b.continuous("x", self.initial, size=u.size, nominal=unless_ordinary(y / shown))
         rate = (gain * u - x) / lag
         b.derivative(x, rate)
         b.output("y", x + lead * rate)
@@ -187,7 +191,8 @@ class ZeroPoleGain(Block):
     def define(self, b: Equations) -> None:
         """Declare ports and the sections."""
         (gain,) = b.parameters(gain=self.gain)
-        b.output("y", cascade(b, gain * b.input("u", size=1), sections(self.zeros, self.poles)))
+        parts = sections(self.zeros, self.poles)
+        b.output("y", cascade(b, gain * b.input("u", size=1), parts, sizes=cascade_sizes(parts)))
 
 
 def _check_design(block: Any, most: int = 20) -> None:
@@ -221,7 +226,9 @@ def _designed(b: Equations, block: Any, design: Any, *arguments: Any, **options:
     else:
         fs = 2.0 * np.pi / checks.period(block)
         zpk = design(block.order, *arguments, corner, block.kind, output="zpk", fs=fs, **options)
-    y = cascade(b, b.input("u", size=1), from_zpk(*zpk), block.sample, block.offset)
+    parts = from_zpk(*zpk)
+    sizes = cascade_sizes(parts) if block.sample is None else None
+    y = cascade(b, b.input("u", size=1), parts, block.sample, block.offset, sizes)
     if block.sample is None:
         b.output("y", y)
     else:
@@ -388,7 +395,7 @@ class Notch(Block):
         w = self.frequency
         if self.sample is None:
             part = ([1.0, 0.0, w * w], [1.0, w / self.quality, w * w])
-            b.output("y", cascade(b, b.input("u", size=1), [part]))
+            b.output("y", cascade(b, b.input("u", size=1), [part], sizes=cascade_sizes([part])))
             return
         from scipy.signal import iirnotch  # slow to import
 

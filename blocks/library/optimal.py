@@ -23,6 +23,7 @@ from blocks.library.linear_models import (
     sampled_noise,
     weight,
 )
+from blocks.library.state_sizes import state_sizes
 
 __all__ = ["LQG", "LQI", "LQR"]
 
@@ -243,7 +244,8 @@ class LQG(DesignedForPlants, Block):
         _, u0, y0 = place(self)
         y = b.input("y", size=len(C)) - y0
         if self.sample is None:
-            x = b.continuous("x", 0.0, size=len(A))
+            sizes = state_sizes(A - B @ K - L @ C, L, -K, np.zeros((len(K), len(C))))
+            x = b.continuous("x", 0.0, size=len(A), nominal=sizes)
             u = -(K @ x)
             b.derivative(x, A @ x + B @ u + L @ (y - C @ x))
             b.output("u", u0 + u)

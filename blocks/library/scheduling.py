@@ -16,6 +16,7 @@ from blocks.contract.symbols import Array
 from blocks.errors import shown
 from blocks.functions import clip, pick
 from blocks.library.lookup import check_points
+from blocks.library.state_sizes import state_sizes
 
 __all__ = ["ScheduledFeedback", "ScheduledGain", "ScheduledPID", "ScheduledStateSpace"]
 
@@ -192,7 +193,9 @@ class ScheduledStateSpace(Block):
     def define(self, b: Equations) -> None:
         """Declare ports, states and the four products."""
         p, u = b.input("p", size=1)[0], b.input("u", size=np.shape(self.B)[2])
-        x = b.continuous("x", self.initial, size=np.shape(self.A)[1])
+        stacks = (np.array(M, dtype=float) for M in (self.A, self.B, self.C, self.D))
+        sizes = np.min([state_sizes(*matrices) for matrices in zip(*stacks, strict=True)], axis=0)
+        x = b.continuous("x", self.initial, size=np.shape(self.A)[1], nominal=sizes)
         b.derivative(x, _at(p, self, "A") @ x + _at(p, self, "B") @ u)
         y = _at(p, self, "C") @ x
         b.output("y", y + _at(p, self, "D") @ u if np.any(np.asarray(self.D)) else y)

@@ -10,11 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from blocks.contract.symbols import Array
+
 ORDINARY = 1e-2  # states down to this share of the output are as exact with the tolerance of the output
 SMALLEST = 2.0**-500
 CANCELS = 1e-6  # an output this share of its terms is small because they cancel
 GRID = 1  # bits between two rates that are looked at; four times as many for many states
 MANY = 64
+
+
+def unless_ordinary(size: Array) -> Array:
+    """A size, or 1 where it is an ordinary one."""
+    return np.where(size < ORDINARY, size, 1.0)
 
 
 def state_sizes(A: Any, B: Any, C: Any, D: Any) -> np.ndarray:
