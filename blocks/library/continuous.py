@@ -21,9 +21,10 @@ from blocks.library.realisation import (
     from_control,
 )
 from blocks.library.resets import RESETS, check_threshold
+from blocks.library.rests import rests
 from blocks.library.starts import at_start
 from blocks.library.state_sizes import state_sizes
-from blocks.library.truth import LEVEL
+from blocks.library.truth import LEVEL, unit_of
 
 __all__ = ["Integrator", "StateSpace", "TransferFunction"]
 
@@ -98,19 +99,25 @@ class Integrator(Block):
         """Declare ports, the state, its derivative and the events of limits and reset."""
         sized = next((v for v in (self.initial, self.low, self.high) if v is not None and np.ndim(v)), None)
         u = b.input("u", size=None if sized is None else np.size(sized))
+        sides = {s: b.parameter(s, v) for s in ("low", "high") if (v := getattr(self, s)) is not None}
+        limits = {side: np.broadcast_to(limit, (u.size,)) for side, limit in sides.items()}
+        unit = np.broadcast_to(unit_of(*limits.values()), (u.size,)) if limits else np.ones(u.size)
+        size = unit if limits else 1.0
         if self.external_initial:  # x counts from the value at the start
             x0 = b.input("x0", size=u.size)
-            x, begin = b.continuous("x", 0.0, size=u.size), at_start(b, "start", x0)
+            x, begin = b.continuous("x", 0.0, size=u.size, nominal=size), at_start(b, "start", x0)
         else:
-            x, begin = b.continuous("x", self.initial, size=u.size), np.zeros(u.size)
+            x, begin = b.continuous("x", self.initial, size=u.size, nominal=size), np.zeros(u.size)
         rate = u
-        for side, sign in (("low", -1.0), ("high", 1.0)):
-            limit = getattr(self, side)
-            if limit is not None:
-                bound = np.broadcast_to(b.parameter(side, limit), (u.size,))
-                if self.external_initial:
-                    bound = bound - begin
-                rate = self._limited(b, side, bound, sign, x, u, rate)
+        for side, limit in limits.items():
+            sign = -1.0 if side == "low" else 1.0
+            bound = limit - begin if self.external_initial else limit
+            beyond, rates = sign * (x - bound), []
+            for k in range(u.size):
+                name = side if u.size == 1 else f"{side}[{k}]"
+                at_it = rests(b, name, beyond[k], sign * u[k], x[k], unit[k])
+                rates.append(np.where(at_it, 0.0, rate[k]))
+            rate = np.stack(rates)
         y = x + begin if self.external_initial else x
         before = _BeforeReset(b, y) if self.state_port else None
         if self.reset:
@@ -134,24 +141,6 @@ class Integrator(Block):
         words = {"falling": "falling", "either": "both", "level": "both"}
         b.when(trigger, resets, words.get(str(self.reset), "rising"), "reset")
         return rate, y
-
-    @staticmethod
-    def _limited(
-        b: Equations, side: str, limit: Array, sign: float, x: Array, u: Array, rate: Array
-    ) -> Array:
-        """`rate`, but zero where x rests at one limit; reaching and leaving it flip a mode per component."""
-        rates = []
-        for k in range(u.size):
-            beyond, push = sign * (x[k] - limit[k]), sign * u[k]
-            near = beyond >= -1e-9 * (1.0 + np.abs(x[k]))  # wider than the threshold of a crossing
-            name = side if u.size == 1 else f"{side}[{k}]"
-            rests = b.mode(f"at {name}", 0.0, at_ticks=np.where(np.logical_and(near, push > 0), 1.0, 0.0))
-            free = rests[0] < 0.5
-            b.when(np.where(free, beyond, -1.0), [(rests, 1.0)], "rising", f"{name} reached")
-            leaving = np.where(free, 1.0, np.where(near, push, -1.0))
-            b.when(leaving, [(rests, 0.0)], "falling", f"{name} left")
-            rates.append(np.where(free, rate[k], 0.0))
-        return np.stack(rates)
 
 
 class _BeforeReset:

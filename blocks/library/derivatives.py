@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
-from blocks.contract.symbols import Array
 from blocks.library.expansion import together
+from blocks.library.rests import rests
 from blocks.library.starts import at_start
+from blocks.library.truth import unit_of
 
 __all__ = ["Derivative", "SecondOrderIntegrator"]
 
@@ -117,26 +118,31 @@ class SecondOrderIntegrator(Block):
         sized = {name: np.zeros(np.shape(getattr(self, name))) for name in ("initial", "initial_rate")}
         u, _, _, *bounds = together(b, self, u=b.input("u"), **sized, **limits)
         at = dict(zip(limits, bounds, strict=True))
+        one = np.ones(u.size)
+        unit = unit_of(*(at[s] for s in ("low", "high") if s in at)) * one
+        speed = unit_of(*(at[s] for s in ("rate_low", "rate_high") if s in at)) * one
         xs, vs = [], []
         for k in range(u.size):
             name = "" if u.size == 1 else f"[{k}]"
-            x = b.continuous(f"x{name}", self._of("initial", k))
-            v = b.continuous(f"dx{name}", self._of("initial_rate", k))
+            x = b.continuous(f"x{name}", self._of("initial", k), nominal=unit[k])
+            v = b.continuous(f"dx{name}", self._of("initial_rate", k), nominal=np.minimum(unit[k], speed[k]))
             rate, acceleration = v[0], u[k]
             for side, sign in (("rate_low", -1.0), ("rate_high", 1.0)):
                 if side in at:
-                    rests = _rests(b, f"{side}{name}", sign * (v[0] - at[side][k]), sign * u[k], v[0], [])
-                    acceleration = np.where(rests, 0.0, acceleration)
+                    beyond = sign * (v[0] - at[side][k])
+                    at_it = rests(b, f"{side}{name}", beyond, sign * u[k], v[0], speed[k])
+                    acceleration = np.where(at_it, 0.0, acceleration)
             for side, sign in (("low", -1.0), ("high", 1.0)):
                 if side in at:
-                    push = np.where(np.abs(v[0]) > 1e-9, sign * v[0], sign * u[k])
+                    push = np.where(np.abs(v[0]) > 1e-9 * unit[k], sign * v[0], sign * u[k])
                     stop = [(v, 0.0)]
-                    rests = _rests(b, f"{side}{name}", sign * (x[0] - at[side][k]), push, x[0], stop)
-                    further = np.where(rests & (sign * v[0] > 0.0), 1.0, -1.0)
+                    beyond = sign * (x[0] - at[side][k])
+                    at_it = rests(b, f"{side}{name}", beyond, push, x[0], unit[k], stop)
+                    further = np.where(at_it & (sign * v[0] > 0.0), 1.0, -1.0)
                     b.when(further, stop, "rising", f"{side}{name} at the start")
                     b._eager()
-                    rate = np.where(rests, 0.0, rate)
-                    acceleration = np.where(rests, 0.0, acceleration)
+                    rate = np.where(at_it, 0.0, rate)
+                    acceleration = np.where(at_it, 0.0, acceleration)
             b.derivative(x, rate)
             b.derivative(v, acceleration)
             xs.append(x[0])
@@ -147,18 +153,3 @@ class SecondOrderIntegrator(Block):
     def _of(self, name: str, k: int) -> Any:
         value = getattr(self, name)
         return value if np.ndim(value) == 0 else value[k]
-
-
-def _rests(
-    b: Equations, name: str, beyond: Array, push: Array, x: Array, stop: list[tuple[Array, Any]]
-) -> Array:
-    """Does x rest at a limit? Reaching it, which also resets `stop`, and leaving it flip a mode.
-
-    beyond : how far x is beyond the limit; push : how strongly it is driven further
-    """
-    near = beyond >= -1e-9 * (1.0 + np.abs(x))  # wider than the threshold of a crossing
-    mode = b.mode(f"at {name}", 0.0, at_ticks=np.where(near & (push > 0), 1.0, 0.0))
-    free = mode[0] < 0.5
-    b.when(np.where(free, beyond, -1.0), [(mode, 1.0), *stop], "rising", f"{name} reached")
-    b.when(np.where(free, 1.0, np.where(near, push, -1.0)), [(mode, 0.0)], "falling", f"{name} left")
-    return mode[0] > 0.5

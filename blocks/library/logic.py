@@ -18,7 +18,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.symbols import Array
 from blocks.functions import pick
 from blocks.library.expansion import each, together
-from blocks.library.truth import OPERATORS, compared, true
+from blocks.library.truth import OPERATORS, compared, true, unit_of
 
 __all__ = [
     "BitwiseOperator",
@@ -70,7 +70,7 @@ class CompareToConstant(Block):
     """Compare a signal with a number, elementwise.
 
     Output: y = 1 where ``u operator value`` holds, else 0. Every change is an event; less than 1e-10 away
-    counts as equal.
+    counts as equal, 1e-10 of `value` where that is less than 1e-3.
     Direct feedthrough: none between ticks (y is held, and flipped by a crossing); at a tick u to y.
 
     operator : "==", "!=" (also "~="), "<", "<=", ">" or ">="; structural
@@ -93,7 +93,7 @@ class CompareToConstant(Block):
         """Declare ports and a branch per component."""
         (value,) = b.parameters(value=self.value)
         u, value = together(b, self, u=b.input("u"), value=value)
-        b.output("y", each(lambda p, q: compared(b, self.operator, p, q), u, value))
+        b.output("y", each(lambda p, q: compared(b, self.operator, p, q, unit_of(q)), u, value))
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ class IntervalTest(Block):
         above, below = ">=" if self.include_low else ">", "<=" if self.include_high else "<"
 
         def inside(u: Array, low: Array, high: Array) -> Array:
-            return compared(b, above, u, low) * compared(b, below, u, high)
+            unit = unit_of(low, high)
+            return compared(b, above, u, low, unit) * compared(b, below, u, high, unit)
 
         b.output("y", each(inside, *together(b, self, u=b.input("u"), low=low, high=high)))
 

@@ -16,6 +16,7 @@ from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import each, together
 from blocks.library.sliding import sliding_sign
+from blocks.library.truth import unit_of
 
 __all__ = ["Abs", "DeadZone", "Quantizer", "Saturation", "Sign"]
 
@@ -75,8 +76,9 @@ class DeadZone(Block):
         low, high = b.parameters(low=self.low, high=self.high)
 
         def beyond(u: Array, low: Array, high: Array) -> Array:
-            inside = b.where_event(low - u, low, u)
-            return u - b.where_event(u - high, high, inside)
+            unit = unit_of(low, high)
+            inside = b.where_event((low - u) / unit, low, u)
+            return u - b.where_event((u - high) / unit, high, inside)
 
         u, low, high = together(b, self, u=b.input("u"), low=low, high=high)
         b.output("y", each(beyond, u, low, high))

@@ -15,6 +15,7 @@ from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import together
 from blocks.library.starts import start_time
+from blocks.library.truth import unit_of
 
 __all__ = ["RateLimiter", "Relay", "StopWhen", "Switch"]
 
@@ -68,7 +69,8 @@ class Relay(Block):
         y = []
         for k in range(u.size):
             name = "" if u.size == 1 else f"[{k}]"
-            over, under = u[k] - on_point[k], u[k] - off_point[k]
+            unit = unit_of(on_point[k], off_point[k])
+            over, under = (u[k] - on_point[k]) / unit, (u[k] - off_point[k]) / unit
 
             def at_ticks(old, over=over, under=under):  # type: ignore[no-untyped-def]  # arrays of symbols
                 return np.where(over >= 0, 1.0, np.where(under <= 0, 0.0, old))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from blocks.contract.block import Equations
@@ -24,9 +26,26 @@ def answer(condition: Array, *signals: Array) -> Array:
     return y
 
 
-def compared(b: Equations, operator: str, first: Array, second: Array) -> Array:
-    """1 where ``first operator second`` holds, else 0, held between its crossings; scalars, shape ()."""
-    g = first - second
+SMALL = 1e-3  # limits below it are the unit that signals are compared with them in
+
+
+def unit_of(*limits: Array) -> Array:
+    """Unit in which a signal is compared with limits: 1, or the largest of limits near 0, elementwise.
+
+    What is within 1e-10 of this unit counts as on a limit.
+    """
+    size: Any = 0.0
+    for limit in limits:
+        size = np.maximum(size, np.abs(limit))
+    return np.where(np.logical_and(size > 0.0, size < SMALL), size, 1.0)
+
+
+def compared(b: Equations, operator: str, first: Array, second: Array, unit: Array = 1.0) -> Array:
+    """1 where ``first operator second`` holds, else 0, held between its crossings; scalars, shape ().
+
+    unit : see `unit_of`
+    """
+    g = (first - second) / unit
     if operator in (">=", "<="):
         return b.where_event(g if operator == ">=" else -g, 1.0, 0.0)
     if operator in (">", "<"):

@@ -1,0 +1,132 @@
+"""Limits, thresholds and dead zones of any size: what happens at them is the same in every unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blocks import (
+    CompareToConstant,
+    Constant,
+    DeadZone,
+    Integrator,
+    IntervalTest,
+    Relay,
+    SecondOrderIntegrator,
+    Sine,
+    Step,
+    Sum,
+)
+from cosim import simulate
+from tests.helpers.runs import build
+
+ENGINES = ("reference", "native")
+SIZES = (1e-12, 1e-6, 1.0, 1e6, 1e12)
+TIMES = np.linspace(0.0, 10.0, 101)
+
+
+def clipped(rise, w=1.0):
+    """x' = rise sin(w t) from 0 within -1 and 1: half periods are monotone, so each ends clipped."""
+
+    def way(a, b):
+        return rise / w * (np.cos(w * a) - np.cos(w * b))
+
+    marks, ends = [0.0], [0.0]
+    while marks[-1] < TIMES[-1]:
+        marks.append(len(marks) * np.pi / w)
+        ends.append(np.clip(ends[-1] + way(*marks[-2:]), -1.0, 1.0))
+    k = np.searchsorted(marks, TIMES, side="right") - 1
+    return np.clip(np.array(ends)[k] + way(np.array(marks)[k], TIMES), -1.0, 1.0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_an_integrator_at_both_of_its_limits(size, engine):
+    """Within 1e6 the run ended with an error, and within 1e-12 too."""
+    d = build("s.y>i.u", s=Sine(amplitude=3.0 * size, frequency=1.0), i=Integrator(low=-size, high=size))
+    r = simulate(d, 10.0, engine=engine, log_at=TIMES)
+    assert np.abs(r["i.y"].ravel() / size - clipped(3.0)).max() < 1e-7
+    assert [e.name for e in r.events][:3] == ["i.high reached", "i.high left", "i.low reached"]
+    assert len(r.events) == 6
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("flow", [1e-3, 1.0, 1e6, 1e12])
+def test_a_tank_that_runs_empty(flow, engine):
+    """One limit, at 0, says nothing of the size: x' = flow cos t within 0: full sines, flat from 3 pi/2."""
+    d = build("s.y>i.u", s=Sine(amplitude=flow, frequency=1.0, phase=0.5 * np.pi), i=Integrator(low=0.0))
+    r = simulate(d, 10.0, engine=engine, log_at=TIMES)
+    t = TIMES
+    expected = np.where(t < np.pi, np.sin(t), np.where(t < 1.5 * np.pi, 0.0, np.sin(t) + 1.0))
+    late = t > 2.5 * np.pi  # from its top, 2, on
+    expected[late] = np.sin(t[late]) + 1.0
+    assert np.abs(r["i.y"].ravel() / flow - expected).max() < 1e-7 + 1e-9 / flow
+    assert [e.name for e in r.events] == ["i.low reached", "i.low left"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_components_that_reach_their_limits_at_one_instant(size):
+    d = build(
+        "s.y>i.u",
+        s=Sine(amplitude=[3.0 * size] * 2, frequency=1.0),
+        i=Integrator(initial=[0.0, 0.0], low=-size, high=[size, size]),
+    )
+    y = simulate(d, 10.0, log_at=TIMES)["i.y"] / size
+    assert np.abs(y - clipped(3.0)[:, None]).max() < 1e-7
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_reset_that_ends_beyond_a_limit_does_not_move_it(engine):
+    """From outside x is put to 6 at 1 s, beyond 5, and rests there; put to 0 at 2 s it rises to 5 again."""
+    d = build(
+        "u.y>i.u on.y>both.in1 off.y>both.in2 both.y>i.reset to.y>i.x0",
+        u=Constant(1.0), on=Step(time=1.0), off=Step(time=2.0), both=Sum("+-"),
+        to=Step(time=1.5, before=6.0, after=0.0),
+        i=Integrator(high=5.0, reset="either", external_initial=True, threshold=0.5),
+    )  # fmt: skip
+    r = simulate(d, 9.0, engine=engine, log_at=[0.9, 1.5, 2.5, 6.9, 7.1, 9.0])
+    assert r["i.y"].ravel() == pytest.approx([6.0, 6.0, 0.5, 4.9, 5.0, 5.0], abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_slider_between_stops(size, engine):
+    """x'' = 2 size from rest at 0: at the stop, 1, after 1 s, without speed; then it is driven back."""
+    d = build(
+        "on.y>u.in1 back.y>u.in2 u.y>s.u",
+        on=Step(time=0.0, after=2.0 * size), back=Step(time=2.0, after=-4.0 * size), u=Sum("++"),
+        s=SecondOrderIntegrator(low=-size, high=size),
+    )  # fmt: skip
+    r = simulate(d, 5.0, engine=engine, log_at=[0.5, 1.5, 2.5, 3.0, 5.0])
+    assert r["s.x"].ravel() / size == pytest.approx([0.25, 1.0, 0.75, 0.0, -1.0], abs=1e-8)
+    assert r["s.dx"].ravel() / size == pytest.approx([1.0, 0.0, -1.0, -2.0, 0.0], abs=1e-7)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda s: DeadZone(-s, s), lambda u: u - np.clip(u, -1.0, 1.0)),
+        (lambda s: CompareToConstant(">=", s), lambda u: u >= 1.0),
+        (lambda s: CompareToConstant("<", -s), lambda u: u < -1.0),
+        (lambda s: IntervalTest(-s, s), lambda u: np.abs(u) <= 1.0),
+    ],
+    ids=["dead zone", "above", "below", "interval"],
+)
+def test_signals_beside_limits(make, expected, size, engine):
+    d = build("s.y>b.u", s=Sine(amplitude=3.0 * size, frequency=1.0), b=make(size))
+    y = simulate(d, 10.0, engine=engine, log_at=TIMES, max_step=0.1)["b.y"].ravel()
+    found = y / size if isinstance(make(1.0), DeadZone) else y
+    assert np.abs(found - expected(3.0 * np.sin(TIMES))).max() < 1e-12
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_relay_switches_at_both_of_its_points(size, engine):
+    d = build("s.y>b.u", s=Sine(amplitude=3.0 * size, frequency=1.0), b=Relay(size, -size))
+    r = simulate(d, 10.0, engine=engine, log_at=TIMES, max_step=0.1)
+    first = np.arcsin(1 / 3)  # on there, off at pi + that, ...
+    expected = [first + k * np.pi for k in range(4) if first + k * np.pi < 10.0]
+    assert [e.time for e in r.events] == pytest.approx(expected, abs=1e-9)
+    assert r["b.y"].ravel().tolist() == (np.searchsorted(expected, TIMES) % 2).tolist()
