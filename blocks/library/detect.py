@@ -14,7 +14,7 @@ from blocks.contract.block import Block, Equations
 from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.library.expansion import together
-from blocks.library.truth import answer
+from blocks.library.truth import answer, unit_of
 
 __all__ = ["DetectChange", "DetectDecrease", "DetectFall", "DetectIncrease", "DetectRise", "HitCrossing"]
 
@@ -221,7 +221,8 @@ class HitCrossing(Block):
             name = "" if u.size == 1 else f"[{k}]"
             count, last = b.mode(f"count{name}", 0.0), b.mode(f"last{name}", -1.0)
             direction = "both" if self.direction == "either" else self.direction
-            b.when(u[k] - offset[k], [(count, count + 1.0), (last, b.time)], direction, f"hit{name}")
+            beyond = (u[k] - offset[k]) / unit_of(offset[k])
+            b.when(beyond, [(count, count + 1.0), (last, b.time)], direction, f"hit{name}")
             counts.append(count[0])
             times.append(last[0])
         b.output("y", np.stack(counts))

@@ -13,6 +13,7 @@ from blocks.contract.rate import Rate
 from blocks.contract.symbols import Array
 from blocks.functions import clip
 from blocks.library.expansion import each, together
+from blocks.library.truth import unit_of
 
 __all__ = ["Backlash", "BoucWen", "DynamicDeadZone", "DynamicRateLimiter", "DynamicSaturation"]
 
@@ -66,8 +67,9 @@ class Backlash(Block):
 
 def _driven(b: Equations, name: str, u: Array, slope: Array, half: Array, old: Array) -> Array:
     """`old`, or what a flank makes of u; the mode is 1 where one pushes up, -1 where one pushes down."""
-    near = 1e-9 * (1.0 + np.abs(u))  # wider than the threshold of a crossing
-    over, under = u - half - old, old - (u + half)
+    unit = unit_of(half)
+    near = 1e-9 * (1.0 + np.abs(u / unit))  # wider than the threshold of a crossing
+    over, under, slope = (u - half - old) / unit, (old - (u + half)) / unit, slope / unit
 
     def at_ticks(was: Array) -> Array:
         pushed = np.where(over > 0, 1.0, np.where(under > 0, -1.0, was))

@@ -112,10 +112,11 @@ class Switch(Block):
         (threshold,) = b.parameters(threshold=self.threshold)
         first, control, second = b.input("in1"), b.input("control", size=1)[0], b.input("in2")
         first, second = together(b, self, in1=first, in2=second)
+        over = (control - threshold) / unit_of(threshold)
         if self.criteria == ">=":
-            b.output("y", b.where_event(control - threshold, first, second))
+            b.output("y", b.where_event(over, first, second))
         else:
-            b.output("y", b.where_event(threshold - control, second, first))
+            b.output("y", b.where_event(-over, second, first))
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,8 @@ def _followed(
 
     The mode is 0 while u is followed, 1 on the line above it, -1 on the one below.
     """
+    unit, y = unit_of(up, down), (u, above, below)  # of 1 s on the way
+    u, slope, above, below, up, down = (v / unit for v in (u, slope, above, below, up, down))
     near = 1e-9 * (1.0 + np.abs(u))  # wider than the threshold of a crossing
     jumped = 4.0 * near
 
@@ -213,7 +216,7 @@ def _followed(
     met = np.where(u > below + jumped, 1.0, 0.0)
     b.when(np.where(falls, below - u + near, 1.0), [(mode, met)], "falling", f"{name} left from above")
     free = follows | np.isnan(u)  # a nan passes, so that the run stops
-    return np.where(free, u, np.where(rises, above, below))
+    return np.where(free, y[0], np.where(rises, y[1], y[2]))
 
 
 @dataclass(frozen=True)
@@ -248,4 +251,5 @@ class StopWhen(Block):
     def define(self, b: Equations) -> None:
         """Declare the input and the stop."""
         (threshold,) = b.parameters(threshold=self.threshold)
-        b.stop(b.input("u", size=1)[0] - threshold, self.message, self.direction)
+        beyond = (b.input("u", size=1)[0] - threshold) / unit_of(threshold)
+        b.stop(beyond, self.message, self.direction)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from blocks import (
+    Backlash,
     CompareToConstant,
     Constant,
     DeadZone,
+    HitCrossing,
     Integrator,
     IntervalTest,
+    RateLimiter,
     Relay,
     SecondOrderIntegrator,
     Sine,
     Step,
+    StopWhen,
     Sum,
+    Switch,
 )
 from cosim import simulate
 from tests.helpers.runs import build
@@ -130,3 +136,48 @@ def test_a_relay_switches_at_both_of_its_points(size, engine):
     expected = [first + k * np.pi for k in range(4) if first + k * np.pi < 10.0]
     assert [e.time for e in r.events] == pytest.approx(expected, abs=1e-9)
     assert r["b.y"].ravel().tolist() == (np.searchsorted(expected, TIMES) % 2).tolist()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_backlash_of_any_width(size, engine):
+    """u = 3 sin t with a play of 2: y = u - 1 up to 2, held, u + 1 down to -2, held, ..."""
+    d = build("s.y>b.u", s=Sine(amplitude=3.0 * size, frequency=1.0), b=Backlash(2.0 * size))
+    y = simulate(d, 10.0, engine=engine, log_at=TIMES, max_step=0.1)["b.y"].ravel() / size
+    fine = np.linspace(0.0, 10.0, 100_001)
+    old, expected = 0.0, []
+    for u in 3.0 * np.sin(fine):
+        old = min(max(old, u - 1.0), u + 1.0)
+        expected.append(old)
+    assert np.abs(y - np.array(expected)[::1000]).max() < 1e-7
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_limited_rate(size, engine):
+    """3 sin t is followed at 1 per second: a straight line until it meets 3 sin t, at t1 = 3 sin t1."""
+    d = build("s.y>b.u", s=Sine(amplitude=3.0 * size, frequency=1.0), b=RateLimiter(size))
+    times = np.array([1.0, 2.0, 2.5, 3.0, 4.0])
+    y = simulate(d, 4.0, engine=engine, log_at=times, max_step=0.1)["b.y"].ravel() / size
+    met = brentq(lambda t: t - 3.0 * np.sin(t), 2.0, 2.5)  # from there on down, again 1 per second
+    assert y == pytest.approx(np.where(times < met, times, 2.0 * met - times), abs=1e-8)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_switches_hits_and_ends(size, engine):
+    d = build(
+        "s.y>switch.control up.y>switch.in1 down.y>switch.in2 s.y>hits.u s.y>end.u",
+        s=Sine(amplitude=3.0 * size, frequency=1.0), up=Constant(1.0), down=Constant(-1.0),
+        switch=Switch(threshold=size), hits=HitCrossing(-size, "falling"),
+        end=StopWhen("there", 2.0 * size, "falling"),
+    )  # fmt: skip
+    r = simulate(d, 10.0, engine=engine, log_at=TIMES, max_step=0.1)
+    first, end = np.arcsin(1 / 3), np.pi - np.arcsin(2 / 3)
+    assert [e.time for e in r.events] == pytest.approx([first, end], abs=1e-9)
+    assert r.time[-1] == pytest.approx(end, abs=1e-9)
+    assert r["switch.y"].ravel().tolist() == np.where(r.time > first, 1.0, -1.0).tolist()
+    d.remove("end")
+    r = simulate(d, 10.0, engine=engine, log_at=[10.0], max_step=0.1)
+    assert r["hits.time"].item() == pytest.approx(3 * np.pi + first, abs=1e-9)
+    assert r["hits.y"].item() == 2.0
