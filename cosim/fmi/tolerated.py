@@ -67,10 +67,10 @@ def _change(root: Any, problem: str) -> Any:
     if tag not in order:
         return lambda: _remove(inside)
     rank = {name: k for k, name in enumerate(order)}
-    ordered = sorted(root, key=lambda e: rank.get(e.tag, -1))
-    if [id(e) for e in ordered] == [id(e) for e in root]:
+    ordered = lambda: sorted(root, key=lambda e: rank.get(e.tag, -1))
+    if [id(e) for e in ordered()] == [id(e) for e in root]:
         return None
-    return lambda: root.extend(ordered)  # each moves to the end
+    return lambda: root.extend(ordered())  # each moves to the end; what other changes have removed is gone
 
 
 def _remove(elements: Sequence[Any]) -> None:

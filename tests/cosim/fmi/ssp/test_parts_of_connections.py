@@ -1,7 +1,8 @@
-"""Parts of connections by themselves: conversions, transformations, components of arrays, and their blocks."""
+"""Parts of connections by themselves: conversions, transformations, components of arrays, their blocks."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_transformations_of_values_one_after_the_other():
 def outputs(*chain: B.Block) -> np.ndarray:
     d = Diagram("d")
     nodes = [d.add(f"b{k}", block) for k, block in enumerate(chain)]
-    for one, other in zip(nodes, nodes[1:], strict=False):
+    for one, other in pairwise(nodes):
         d.connect(one["y"], other["u"])
     return simulate(d, 0.0)[f"b{len(chain) - 1}.y"][-1]
 
@@ -205,7 +206,7 @@ def test_components_are_counted_from_1_along_each_dimension():
 
 
 def test_components_that_are_put_together():
-    """In order of their places, beside start values: given outside, in the element, by the description, or 0."""
+    """In order of their places, beside start values: from outside, the element, the description, or 0."""
     for port, values, start in (
         ("p", (), 3.0), ("q", (), 4.0), ("r", (), 0.0), ("p", (ParameterValue("a.p", 5.0, "Real"),), 5.0),
         ("p", (ParameterValue("a.p", 5.0, "Real", change=Transformation(2.0)),), 10.0),
