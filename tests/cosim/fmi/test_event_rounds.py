@@ -231,6 +231,8 @@ def test_times_that_differ_by_rounding_are_one():
     assert made.step(1e3, 1e3 + 1.0) == StepOutcome(1e3 + 1.0) and len(unit.taken()) == 1
     unit, made = stepping(steps=[off(-2e-14)])  # of a step of 1e-11 s
     assert made.step(0.0, 1e-11) == StepOutcome(1e-11) and len(unit.taken()) == 2
+    unit, made = stepping(steps=[off(-2e-14)])
+    assert made.step(1.0, 1.0 + 1e-11) == StepOutcome(1.0 + 1e-11) and len(unit.taken()) == 2
     unit, made = stepping(begin=replace(QUIET, next_time=0.25), steps=[off(1e-11)])
     made.step(0.0, 1.0)
     assert unit.taken()[0] == ("step", 0.0, 0.25) and unit.said == []
@@ -253,6 +255,9 @@ def test_steps_that_do_not_get_on():
         made.step(0.5, 1.0)
     assert len(unit.taken()) == 1001 and (said.value.path, said.value.time) == ("unit", 0.5)
     unit, made = stepping(steps=[lambda t, h: StepOutcome(t)] * 1000)
+    assert made.step(0.5, 1.0) == StepOutcome(1.0)
+    steps = [*[lambda t, h: StepOutcome(t)] * 9, lambda t, h: StepOutcome(0.75)]  # it is counted afresh
+    unit, made = stepping(steps=[*steps, *[lambda t, h: StepOutcome(t)] * 1000])
     assert made.step(0.5, 1.0) == StepOutcome(1.0)
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import Clock, Constant, Gain
+from blocks import Clock, Constant, Function, Gain
 from blocks.errors import PlantloopError, SimulationError
-from cosim import FMU, Diagram, Simulation, simulate, simulate_many
+from cosim import FMU, Diagram, Enabled, Simulation, simulate, simulate_many
 from tests.helpers.fmus import build_fmu
 
 VERSIONS = ("2.0", "3.0")
@@ -41,6 +41,32 @@ def test_the_map_of_a_held_input(version: str, engine: str) -> None:
     d = ramp_into_lag(FMU(build_fmu("lag", version=version), kind="cs", sample="1/10"))
     r = simulate(d, until=2.0, engine=engine, log_every=0.1)
     np.testing.assert_allclose(r["lag.y"].ravel(), held_ramp(0.1, 20), rtol=0, atol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore::cosim.compile.conditions.UnitInPartWarning")
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_map_of_held_inputs_in_a_conditional_part(engine: str) -> None:
+    """What follows its inputs at once shows at each point what they were at the one before."""
+    names = ("Float64", "Int32", "Boolean", "Enumeration")
+    d = Diagram("d")
+    d.add("part", Enabled(FMU(build_fmu("feedthrough"), kind="cs", sample="1/10")))
+    d.add("lagging", Enabled(FMU(build_fmu("lag"), kind="cs", sample="1/10")))
+    d.add("ramp", Clock())
+    d.add("steps", Function(lambda u: np.floor(10.0 * u + 0.5) + 1.0))
+    d.connect("ramp.y", "steps.u")
+    for port, source in zip(names, ("ramp.y", "steps.y"), strict=False):
+        d.connect(source, f"part.{port}_input")
+    d.connect(d.add("one", Constant(1.0))["y"], "part.Boolean_input")
+    d.connect(d.add("two", Constant(2.0))["y"], "part.Enumeration_input")
+    d.connect("ramp.y", "lagging.u")
+    for part in ("part", "lagging"):
+        d.connect("one.y", f"{part}.enable")
+    r = simulate(d, until=1.0, engine=engine, log_every=0.1)
+    assert r["part.Float64_output"][1:, 0] == pytest.approx(np.arange(10) / 10, abs=1e-12)
+    assert r["part.Int32_output"][1:, 0].tolist() == [k + 1.0 for k in range(10)]
+    assert r["part.Boolean_output"][1:, 0].tolist() == [1.0] * 10
+    assert r["part.Enumeration_output"][1:, 0].tolist() == [2.0] * 10
+    assert r["lagging.y"].ravel() == pytest.approx(held_ramp(0.1, 10), abs=1e-13)
 
 
 def test_offset_and_another_rate() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from blocks import Function, PlantloopError
 from cosim import Diagram, simulate
+from cosim.fmi.coupling.consistent_start import ConsistentStart
 from tests.helpers.units import LinearUnit
 
 
@@ -54,3 +55,10 @@ def test_a_start_that_does_not_exist_names_the_input():
     u, given, residual = map(float, found.groups())
     assert given - u == pytest.approx(1.0) and residual == caught.value.value == pytest.approx(1.0)
     assert caught.value.path == "a.u" and caught.value.time == 0.0
+
+
+def test_inputs_agree_within_1e_10_of_one_and_their_size():
+    close = lambda residual, u: ConsistentStart._close(np.array(residual), np.array(u))
+    assert close([0.9e-10, -0.9e-7], [0.0, 1e3]) and close([], [])
+    assert not close([1.1e-10, 0.0], [0.0, 1e3])
+    assert not close([0.0, -1.1e-7], [0.0, -1e3])

@@ -8,6 +8,7 @@ import pytest
 from blocks.errors import SimulationError
 from cosim.fmi.coupling import error_control
 from cosim.fmi.coupling.error_control import ErrorControl
+from cosim.fmi.coupling.inside_jumps import Halves
 
 
 class Euler:
@@ -169,6 +170,49 @@ def test_a_collapse_names_the_signal_that_is_worst(errors, name):
     ) and "iterate=True helps" in told.hint
     c, _ = two_units(direct=((False, False), (False,)), through=(False, False, False))
     assert "iterate=True" not in c._collapsed(1.25, 2e-13, np.array(errors, float)).hint
+
+
+def halves(fine, h=1.0):
+    """Two halves from 0 to h in which nothing but the end is of interest; a tolerance of 2."""
+    return Halves(
+        0.0, h, [np.zeros(6), np.zeros(6), np.array(fine, float)], np.full(6, 2.0), np.ones(6, bool)
+    )
+
+
+def test_errors_are_compared_with_a_share_of_the_tolerance_or_with_all_of_it():
+    """Halves of second order are wrong by a third. A jump may cost a tenth of the tolerance."""
+    c, _ = two_units()
+    big, fine = np.array([3.0, -4.0, 1.0, 9.0, 9.0, 0.0]), [0.0, 2.0, 4.0, 0.0, 0.0, 6.0]
+    wrong = np.array([3.0, 6.0, 3.0, 6.0]) / 3.0  # of a.y0, a.y1, a.u0 and b.u0; a.y1 does not add up
+    share = np.array([2.0 / 100.0, 2.0, 2.0 / 100.0, 2.0 / 100.0])
+    assert c._errors(halves(fine), big, 100.0, False) == pytest.approx(wrong / share)
+    share = np.array([0.2, 2.0, 0.2, 0.2])
+    assert c._errors(halves(fine), big, 100.0, True) == pytest.approx(wrong / share)
+    share = np.array([0.5, 2.0, 0.5, 0.5])  # a quarter of the run has a larger share
+    assert c._errors(halves(fine), big, 4.0, True) == pytest.approx(wrong / share)
+
+
+def test_what_follows_inputs_at_once_may_be_late_for_a_moment():
+    """By a tenth of the relative tolerance of a unit's own step, or 1e-11 of the run where that is more."""
+    c, _ = two_units()
+    assert c._brief(1.0) == pytest.approx(0.1 * 1e-3 * 0.5, rel=1e-12)
+    assert c._brief(1e9) == pytest.approx(1e-2, rel=1e-12)
+    fine = [0.0] * 6
+    for h, found in ((5e-5, 0.0), (5.1e-5, 1.0)):
+        errors = c._errors(halves(fine, h), np.array([0.0, 6.0, *[0.0] * 4]), 100.0, True)
+        assert errors.tolist() == [0.0, found, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("horizon", "share"), [(100.0, 0.2), (4.0, 0.5)])
+def test_what_a_jump_costs_is_a_difference_or_the_length_of_a_step(horizon, share):
+    c, _ = two_units()
+    c._differences = lambda step, back: np.array([0.1, 2.5, 0.0, 0.3])
+    brief = 0.1 * 1e-3 * 0.5
+    assert c._cost(halves([0.0] * 6), horizon, lambda: None) == pytest.approx(
+        [0.1 / share, 1.0 / brief, 0.0, 0.3 / share]
+    )
+    c._differences = lambda step, back: np.array([0.1, 1.9, 0.0, 0.3])
+    assert c._cost(halves([0.0] * 6), horizon, lambda: None)[1] == 0.0
 
 
 class Chosen(Euler):

@@ -121,3 +121,10 @@ def test_what_counts_as_a_jump():
     assert step.is_at_end(np.array([0.1, 0.1, 0.9, 1.0, 0.0]))
     assert not step.is_at_end(np.array([0.0, 0.9, 0.0, 0.0, 0.0]))
     assert step.h == 0.5
+
+
+def test_limits_of_what_counts_as_a_jump():
+    """Just eight times, and just the tolerance, are none: all numbers here are exact."""
+    passed = [np.zeros(3), np.array([2.0, 2.125, 0.25]), np.array([2.25, 2.375, 0.25])]
+    step = Halves(0.0, 1.0, passed, np.full(3, 0.25), np.ones(3, bool))
+    assert step.jumped.tolist() == [False, True, False]
