@@ -382,6 +382,7 @@ def test_residuals_are_what_was_assumed_against_what_was_delivered():
     power = f[:-1] * v[1:] - f[1:] * v[:-1]
     np.testing.assert_allclose(r.coupling.bonds[bonds[0]].power, power, atol=1e-12)
     assert "halve the step of 'one' (0.02 s)" in r.coupling.suggestion
+    assert (r.coupling.macro_steps, r.coupling.rejected, r.coupling.rounds) == (50, 0, 0)
 
 
 # --- what is refused --------------------------------------------------------------------------------------
@@ -477,6 +478,8 @@ def test_a_coupling_without_units_is_refused():
         ({"atol": 1e-3}, "atol is 0.001"),
         ({"cut": "one.f"}, "cut is 'one.f'"),
         ({"bonds": [("a.u",)]}, "bonds is"),
+        ({"bonds": 5}, "bonds is 5"),
+        ({"bonds": "ab"}, "bonds is 'ab'"),
     ],
 )
 def test_bad_couplings(given, said):

@@ -2,12 +2,16 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from blocks import PlantloopError
+from blocks.contract.driven import UnitPort
+from blocks.contract.rate import Ticks
 from cosim import FMU, Coupling, Diagram, simulate
+from cosim.fmi.coupling.trials import direct_outputs, why_no_way_back
 from tests.helpers.fmus import build_fmu, needs_compiler
 from tests.helpers.units import LinearUnit
 
@@ -109,3 +113,94 @@ def test_the_steps_inside_an_fmu_are_those_of_its_description():
 
     assert FMU(build_fmu("lag", version="3.0", change=change), sample=0.5).driven().inner_step == 0.25
     assert FMU(build_fmu("lag"), sample=0.5).driven().inner_step == 0.0
+
+
+class Tried:
+    """A block of two continuous inputs and a whole number, whose instances note what they are given.
+
+    fails : the call that fails; y = (u0, u1 + u2, 1)
+    """
+
+    def __init__(self, fails="", back=True):
+        self.calls, self.fails, self.back = [], fails, back
+        self.inputs = (UnitPort("u"), UnitPort("v", 1), UnitPort("n", continuous=False))
+        self.start, self.n_inputs, self.n_outputs = np.array([0.0, -4.0, 2.0]), 3, 3
+        self.ticks = Ticks.of("1/5", "1/10")
+
+    def make(self):
+        """`start` is a method of an instance, and a vector of the block."""
+        self.note("make")
+        made = SimpleNamespace(start=self.outputs)
+        for name in ("begin", "exchange", "step", "outputs", "keep", "restore", "close"):
+            setattr(made, name, getattr(self, name))
+        return made
+
+    def note(self, name, *given):
+        self.calls.append((name, *(g.tolist() if isinstance(g, np.ndarray) else g for g in given)))
+        if name == self.fails:
+            raise PlantloopError("it fails")
+
+    def begin(self, t, u, p):
+        self.note("begin", t, u, p)
+        self.x = 0.0
+
+    def exchange(self, u):
+        self.note("exchange", u)
+        return np.array([u[0], u[1] + u[2], 1.0])
+
+    def step(self, t, h, u, slope, curvature):
+        assert not slope.any() and not curvature.any() and len(slope) == 3
+        self.note("step", t, h, u)
+        self.x += h
+
+    def outputs(self):
+        return np.array([self.x, np.nan])
+
+    def keep(self):
+        self.note("keep")
+        return self.x
+
+    def restore(self, kept):
+        self.note("restore")
+        self.x = kept if self.back else self.x
+
+    def close(self):
+        self.note("close")
+
+
+RUN = SimpleNamespace(unit=SimpleNamespace(rolls_back=True), parameters=np.array([7.0]))
+
+
+def test_outputs_that_follow_inputs_are_found_by_moving_these():
+    """Each by another part of a thousandth, so that no sum of them stays; what is no real number is not."""
+    block = Tried()
+    found = direct_outputs(SimpleNamespace(block=block), RUN)
+    assert found.tolist() == [True, True, False]
+    begin, first, moved = block.calls[1:4]
+    assert begin == ("begin", 0.1, [0.0, -4.0, 2.0], [7.0]) and first == ("exchange", [0.0, -4.0, 2.0])
+    assert moved[1] == pytest.approx([1e-3, -4.0 + 5e-3 * 1.37, 2.0], rel=1e-12)
+    assert block.calls[-1] == ("close",)
+    for fails in ("make", "exchange"):
+        block = Tried(fails)
+        assert direct_outputs(SimpleNamespace(block=block), RUN).tolist() == [False] * 3
+        assert (block.calls[-1] == ("close",)) == (fails == "exchange")
+
+
+def test_the_same_step_is_made_twice_on_an_instance_of_its_own():
+    """Which is closed, whatever it does; nan is the same as nan."""
+    block = Tried()
+    assert why_no_way_back(SimpleNamespace(block=block), RUN) == ""
+    step = ("step", 0.1, 0.2, [0.0, -4.0, 2.0])
+    assert block.calls == [
+        ("make",), ("begin", 0.1, [0.0, -4.0, 2.0], [7.0]), ("keep",), step, ("restore",), step, ("restore",),
+        ("close",),
+    ]  # fmt: skip
+    block = Tried(back=False)
+    assert why_no_way_back(SimpleNamespace(block=block), RUN).endswith("the same step gives other outputs")
+    assert block.calls[-1] == ("close",)
+    for fails, said in (("make", ""), ("step", ""), ("restore", "after going back the same step fails: it")):
+        block = Tried(fails)
+        assert why_no_way_back(SimpleNamespace(block=block), RUN).startswith(said)
+        assert (block.calls[-1] == ("close",)) == (fails != "make")
+    never = SimpleNamespace(unit=SimpleNamespace(rolls_back=False), parameters=np.zeros(0))
+    assert why_no_way_back(SimpleNamespace(block=None), never) == ""
