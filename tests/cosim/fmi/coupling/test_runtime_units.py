@@ -41,6 +41,13 @@ int all_units(pl_coupling *m) { return step_units(m); }""",
 int inverse_of(double *a, double *inverse, int n) { return invert(a, inverse, n); }
 int one_unit(pl_coupling *m, pl_fmu_unit *u, double *found) { return step_unit(m, u, found); }
 void largest_of(const pl_samples *s, double *out) { largest(s, out); }
+void guess_of(pl_coupling *m, double *y) { guess(m, y); }
+int64_t room_at(const pl_coupling *m, int n, int k)
+{
+    const numbers v = room_of(m, n);
+    double *all[] = {v.y, v.found, v.scale, v.before, v.residual, v.moved, v.column, v.row, v.matrix, v.inverse};
+    return all[k] - m->iterated;
+}
 void pl_reset(pl_run *r) { r->rounds++; }""",
     "control": """#define pl_begin_macro_step euler_to
 #define pl_walk_macro_step euler
@@ -72,6 +79,8 @@ int pl_controlled_step(pl_coupling *m, double until);
 int pl_iterate(pl_coupling *m);
 int pl_give_up(pl_coupling *m, int level, int reason);
 void largest_of(const pl_samples *s, double *out);
+void guess_of(pl_coupling *m, double *y);
+int64_t room_at(const pl_coupling *m, int n, int k);
 int held_inputs(pl_coupling *m, pl_fmu_unit *u);
 int read_inputs(pl_coupling *m, double t);
 int are_same(const double *a, const double *b, int n);
@@ -411,6 +420,21 @@ def test_what_is_smooth_is_extrapolated_by_a_polynomial(runtime, order, at_4):
     samples.values[3] = -9.0
     runtime.c.largest_of(samples, sizes)
     assert list(sizes) == [4.0, 9.0]
+
+
+@pytest.mark.parametrize(("order", "at_3"), [(0, 7.0), (1, 7.0), (2, 9.0)])
+def test_an_iterated_step_begins_with_what_outputs_lead_to(runtime, order, at_3):
+    """t^2 at 2, 1 and 0 s: a line at least. Eight vectors and two matrices lie one behind the other."""
+    unit = Unit(runtime, part=1)
+    out, y = unit.u.out, runtime.array([5.0] * 3)
+    m = coupling(runtime, unit.u, order=order, t1=3.0, inputs=runtime.array([0.0] * 4))
+    out.count, out.time, out.values = 3, [2.0, 1.0, 0.0], runtime.array([4.0, 1.0, 0.0])
+    for arriving, found in ((0, 5.0), (1, at_3)):
+        unit.u.arriving = arriving
+        runtime.c.guess_of(m, y)
+        assert list(y) == pytest.approx([5.0, found, 5.0])
+    for n in (1, 3):
+        assert [runtime.c.room_at(m, n, k) for k in range(10)] == [*range(0, 9 * n, n), 8 * n + n * n]
 
 
 @pytest.mark.parametrize(("iterate", "rounds"), [(1, 40), (2, 4)])
