@@ -9,10 +9,20 @@ import pytest
 
 from tests.helpers.runtime_parts import Runtime, parts
 
-TEXTS = {"fmu_values": '#include "fmu_values.c"', "fmus": '#include "fmus.c"'}
+TEXTS = {
+    "fmu_values": '#include "fmu_values.c"',
+    "fmus": """#include "fmus.c"
+double near_of(const pl_fmu *u, double t) { return near_by(u, t); }
+double own_time_of(const pl_fmu *u, double t) { return own_time(u, t); }
+double run_time_of(double clock, double shown) { return pl_run_time(clock, shown); }
+""",
+}
 CALLED = """
 int pl_put_values(const pl_fmu_batch *b, const double *row);
 int pl_take_values(const pl_fmu_batch *b, double *row);
+double near_of(const pl_fmu *u, double t);
+double own_time_of(const pl_fmu *u, double t);
+double run_time_of(double clock, double shown);
 typedef struct { int again, terminate, nominals, values, defined; double next; } event_info;
 """
 OK, WARNING, DISCARD = 0, 1, 2
@@ -171,3 +181,33 @@ def test_the_event_at_the_start_is_left_to_the_host(runtime, version):
 def test_what_an_fmu_refuses_is_left_to_the_host(runtime, version):
     for what in (runtime.c.PL_FMU_EVENT, runtime.c.PL_FMU_COMPLETED, 9):
         assert ModelExchange(runtime, version, DISCARD).ask(what)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("clock", "shown", "since"),
+    [(0.0, 1 / 3, 1 / 3), (123.4, 123.5, 0.1), (-1.35, 0.1, 1.45), (1e5, 1e5 + 0.1 + 1e-10, 0.1),
+     (-1e5, 0.1, 100000.1), (2.0, 1.5, -0.5)],
+)  # fmt: skip
+def test_the_time_of_a_run_is_the_decimal_that_was_meant(runtime, clock, shown, since):
+    assert runtime.c.run_time_of(clock, shown) == since
+
+
+@pytest.mark.parametrize(
+    ("clock", "t", "apart"),
+    [(0.0, 0.5, 1e-12), (0.0, 1e3, 1e-9), (-1e3, 1e3, 2e-9), (2.0, 2.0, 1e-12),
+     (1e5, 1e5 + 1.0, 5e-14 * (1e5 + 1.0)), (-1e5, -1e5 + 1.0, 5e-9)],
+)  # fmt: skip
+def test_instants_this_near_are_one(runtime, clock, t, apart):
+    fmu = runtime.new("pl_fmu", clock=clock)
+    assert runtime.c.near_of(fmu, t) == pytest.approx(apart, rel=1e-9, abs=0.0)
+
+
+def test_an_fmu_stands_at_the_very_time_that_it_announced(runtime):
+    """Or a little later, where its newest event was that; else where the run is."""
+    fmu = runtime.new("pl_fmu", clock=2.0, next=3.0 + 4e-13, stands_from=2.5 + 4e-13)
+    own = lambda t: runtime.c.own_time_of(fmu, t)
+    assert own(1.0) == own(1.0 + 8e-13) == 3.0 + 4e-13
+    assert own(1.0 - 8e-13) == 2.0 + (1.0 - 8e-13)
+    assert own(0.5) == 2.5 + 4e-13 and own(0.5 + 8e-13) == 2.0 + (0.5 + 8e-13)
+    assert own(0.5 - 8e-13) == 2.0 + (0.5 - 8e-13)  # it is too early for that
+    assert own(0.75) == 2.75

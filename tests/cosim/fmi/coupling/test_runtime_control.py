@@ -15,7 +15,8 @@ TEXTS = {
     "control": """#include "macro_control.c"
 int signals_of(const pl_coupling *m, int largest, double *out) { return signals(m, largest, out); }
 void find_tolerances_of(const pl_coupling *m) { const attempt a = room_of(m); find_tolerances(m, &a); }
-double worst_of(const pl_coupling *m, double h) { const attempt a = room_of(m); return worst_error(m, &a, h); }
+double worst_of(const pl_coupling *m, double h)
+{ const attempt a = room_of(m); return worst_error(m, &a, h); }
 int jumps_of(const pl_coupling *m, double worst, int again)
 { const attempt a = room_of(m); return jumps(m, &a, worst, again); }
 void next_of(pl_coupling *m, double h, double worst) { next_size(m, h, worst); }
@@ -52,7 +53,7 @@ def samples(runtime, into, *rows):
 
 
 def coupling(runtime, order=1, **fields):
-    """Outputs (smooth, smooth) and inputs (smooth, not) of one, an output that is not and an input that is."""
+    """Outputs (smooth, smooth) and inputs (smooth, not) of one, of the other an output (not) and an input."""
     units = runtime.ffi.new("pl_fmu_unit[]", 2)
     ints = lambda *given: runtime.array(given, "int32_t")
     samples(runtime, units[0].out, [1.0, -5.0], [-3.0, 2.0])

@@ -45,7 +45,8 @@ void guess_of(pl_coupling *m, double *y) { guess(m, y); }
 int64_t room_at(const pl_coupling *m, int n, int k)
 {
     const numbers v = room_of(m, n);
-    double *all[] = {v.y, v.found, v.scale, v.before, v.residual, v.moved, v.column, v.row, v.matrix, v.inverse};
+    double *all[] = {v.y, v.found, v.scale, v.before, v.residual,
+                     v.moved, v.column, v.row, v.matrix, v.inverse};
     return all[k] - m->iterated;
 }
 void pl_reset(pl_run *r) { r->rounds++; }""",
