@@ -72,11 +72,11 @@ class _Book:
             total = total + ca.dot(v, I @ v) / 2
         return ca.SX(total)
 
-    def _mass_moment(self, i: int) -> tuple[ca.SX, ca.SX]:
-        """Mass of a link, and mass times the place of its centre of mass in the ground frame."""
+    def _mass_moment(self, i: int) -> ca.SX:
+        """Mass of a link times the place (3, 1) of its centre of mass in the ground frame."""
         I, (A, r) = self._tree.inertia[i], self._tree.pose(i)
         mc = ca.vertcat(I[2, 4], I[0, 5], I[1, 3])  # the block m skew(c)
-        return ca.SX(I[3, 3]), ca.SX(I[3, 3] * r + A @ mc)
+        return ca.SX(I[3, 3] * r + A @ mc)
 
     def gravity(self) -> ca.SX:
         """-sum m g.r; 0 where gravity depends on time: its work is then put in."""
@@ -84,7 +84,7 @@ class _Book:
             return ca.SX(0)
         total = ca.SX(0)
         for i in range(len(self._tree.mechanism.links)):
-            total = total - ca.dot(self.solution.loads.gravity, self._mass_moment(i)[1])
+            total = total - ca.dot(self.solution.loads.gravity, self._mass_moment(i))
         return ca.SX(total)
 
     def springs(self) -> ca.SX:

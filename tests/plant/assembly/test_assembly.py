@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from cosim import Diagram, simulate
 from plant import Plant, PlantWarning
+from plant.assembly.assemble import _mention_moves
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -126,3 +128,22 @@ def test_initial_values_of_a_run_are_start_guesses():
     tip = 10 * np.exp(1j * phi1) + 26 * np.exp(1j * phi2) + 18 * np.exp(1j * phi3)
     assert tip == pytest.approx(20.0, abs=1e-9)
     assert phi1 == pytest.approx(1.3, abs=0.08) and phi1 != pytest.approx(1.2217, abs=1e-3)
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 9])
+def test_the_six_largest_moves_are_told_and_how_many_more_there_are(count):
+    far = {f"j{k}": (-1) ** k * 0.25 * k for k in range(1, count + 1)}
+    with pytest.warns(PlantWarning) as told:
+        _mention_moves(far)
+    (text,) = [str(w.message) for w in told]
+    named = re.findall(r"(j\d) by (-?\d+(?:\.\d+)?)", text)
+    largest = sorted(far, key=lambda name: -abs(far[name]))[:6]
+    assert named == [(name, f"{far[name]:g}") for name in largest]
+    assert ("and 1 more." in text, "and 3 more." in text) == (count == 7, count == 9)
+    assert ("more" in text) == (count > 6)
+
+
+def test_nothing_is_told_of_no_moves():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _mention_moves({})

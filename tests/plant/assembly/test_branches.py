@@ -13,7 +13,7 @@ from blocks.errors import ModelError
 from cosim import Diagram, simulate
 from cosim.cli.cli import app
 from plant import Plant, PlantWarning
-from plant.assembly.branches import _size, branches
+from plant.assembly.branches import _size, _starts, branches
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -90,7 +90,7 @@ def test_least_energy_is_taken_on_a_branch_and_said(coordinates, engine):
     ) as told:
         plant = parallelogram(coordinates)
     (text,) = [str(w.message) for w in told if "singular" in str(w.message)]
-    assert all(f"Constraint_Joint {k}" in text for k in (1, 2, 3, 4))
+    assert all(f"Constraint_Joint {k}" in text for k in (1, 2, 3, 4)) and text.count("another one has") == 1
     chosen = plant.info()["rates of least kinetic energy"]
     assert OMEGA in [pytest.approx(value) for value in chosen.values()]
     found = run(plant, engine)
@@ -191,3 +191,20 @@ def test_what_has_no_rates_has_a_size_all_the_same():
     with np.errstate(all="raise"):
         size = _size(lambda rates: np.array([3.0, -4.0]), np.array([[1.0], [-2.0]]), np.zeros(0))
     assert size.tolist() == [3.0 + 8.0]
+
+
+@pytest.mark.parametrize("length", [0.02, 50.0])
+@pytest.mark.parametrize("k", [1, 3])
+def test_newtons_method_begins_at_distances_like_the_length_of_the_rates(k, length):
+    """1/64, 1/16, ... 16 times it, four starts each; along one direction both ways alike."""
+    found = np.array(list(_starts(np.array([0.0, length]), np.zeros((2, k)))))
+    distances = np.linalg.norm(found, axis=1) / length
+    assert sorted(distances) == pytest.approx(np.repeat(4.0 ** np.arange(-3, 3), 4))
+    if k == 1:
+        assert np.sum(found, axis=0) == pytest.approx(0.0, abs=1e-12 * length)
+    assert not list(_starts(np.array([length]), np.zeros((1, 0))))
+
+
+def test_from_rest_newtons_method_begins_at_rest():
+    first, *others = _starts(np.zeros(2), np.zeros((2, 1)))
+    assert first.tolist() == [0.0] and len(others) == 24 and min(map(abs, others)) > 0.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from plant import Plant
-from plant.assembly.carry import carried, motions_of, moved_bodies
+from plant.assembly.carry import _root, carried, motions_of, moved_bodies
 from plant.elements import Constraint_Joint
 from tests.helpers.decks import body, deck, joint, marker, pendulum
 
@@ -118,3 +118,25 @@ def test_what_was_moved_is_told(coordinates):
     assert "rod" in moved and 0.05 < moved["rod"] <= 0.2 + 1e-12
     end = motions_of(there, there.start, there.rates)["Body_Rigid", 2].at(there.model.frames[21])[0][0]
     assert end == pytest.approx(np.zeros(3), abs=1e-9)
+
+
+@pytest.mark.parametrize("angle", [0.3, -1.2, np.pi])
+def test_how_far_bodies_turned_and_travelled_is_told(angle):
+    """The hinge alone is turned: both bodies by its angle, the rod's centre along a chord of 0.5."""
+    plant = plants()[0]
+    turned = [q + angle * (len(q) == 1) for q in plant.start]
+    moved = moved_bodies(plant, *(motions_of(plant, q, plant.rates) for q in (plant.start, turned)))
+    assert moved.by["rod (turned)"] == pytest.approx(abs(angle), rel=1e-6)
+    assert moved.by["second (turned)"] == pytest.approx(abs(angle), rel=1e-6)
+    assert moved.by["rod"] == pytest.approx(abs(2 * 0.5 * np.sin(angle / 2)))
+    assert moved.far == moved.by
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_weights_of_velocities_are_roots_of_inertia_in_every_unit(unit):
+    """A point of 2 kg has no inertia that resists a turn: next to nothing of the largest stands for it."""
+    A = np.random.default_rng(5).normal(size=(6, 6))
+    for inertia in (A @ A.T, np.diag([0.0, 0.0, 0.0, 2.0, 2.0, 2.0])):
+        L = _root(unit * inertia)
+        assert L.T @ L == pytest.approx(unit * inertia, abs=1e-9 * unit)
+        assert np.linalg.matrix_rank(L) == 6

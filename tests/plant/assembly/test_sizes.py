@@ -1,10 +1,12 @@
 """How large mechanisms are taken to be, and which conditions begin flat: closed form."""
 
+from types import SimpleNamespace
+
 import casadi as ca
 import numpy as np
 import pytest
 
-from plant.assembly.flat_gradients import starts_flat, step_aside
+from plant.assembly.flat_gradients import add_written, starts_flat, step_aside
 from plant.assembly.mechanism_size import Sizes, nominal_sizes, travels
 from plant.constraints.conditions import Condition, NamedConstraint
 from plant.description import GROUND_KEY, Connection, Description, frame, rigid_body
@@ -89,3 +91,12 @@ def test_flat_is_what_is_open_by_1e_7_and_has_a_gradient_below_a_thousandth(natu
 def test_a_step_aside_has_no_direction_of_an_axis_and_the_size_of_the_mechanism():
     rates = np.array([2.0, 1.0, 0.5])
     assert step_aside(rates, 0.1) == pytest.approx([0.2, 0.1 * np.cos(1.0), 0.05 * np.cos(2.0)])
+
+
+def test_written_conditions_may_contain_all_they_are_written_with():
+    """Of four conditions three count, of which one is a model's expression; it has entries in two columns."""
+    conditions = [condition(), condition(uneven=True), condition(), condition(uneven=True)]
+    J = ca.SX(ca.Sparsity.triplet(4, 3, [0, 1, 1, 2, 3], [0, 0, 2, 1, 1]), 1.0)
+    pattern = np.zeros((4, 3), dtype=bool)
+    add_written(SimpleNamespace(conditions=conditions, J=J), np.array([0, 1, 2]), pattern)
+    assert [(int(i), int(j)) for i, j in np.argwhere(pattern)] == [(1, 0), (1, 2)]
