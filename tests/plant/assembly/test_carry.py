@@ -138,5 +138,5 @@ def test_weights_of_velocities_are_roots_of_inertia_in_every_unit(unit):
     A = np.random.default_rng(5).normal(size=(6, 6))
     for inertia in (A @ A.T, np.diag([0.0, 0.0, 0.0, 2.0, 2.0, 2.0])):
         L = _root(unit * inertia)
-        assert L.T @ L == pytest.approx(unit * inertia, abs=1e-9 * unit)
+        assert pytest.approx(unit * inertia, abs=1e-9 * unit) == L.T @ L
         assert np.linalg.matrix_rank(L) == 6

@@ -15,7 +15,7 @@ from plant.expressions.scope import MarkerState
 
 
 def test_what_is_rounding_beside_the_largest_rate_is_none():
-    """Travels count by the size of the mechanism, 100 m: 2e-14 m/s are none beside 1 rad/s, 2e-13 are some."""
+    """Travels count by the size of the mechanism, 100 m: 2e-14 m/s are none, 2e-13 are."""
     travels = np.array([1.0, 100.0, 100.0, 1.0, 1.0])
     x = np.array([1.0, 2e-14, 2e-13, -0.9e-15, 1.1e-15])
     root = SimpleNamespace(rates=lambda x: x.copy())
@@ -31,7 +31,7 @@ def test_columns_of_a_null_space_are_orthonormal_and_vanish(rows):
     A = np.array(rows).reshape(-1, 3)
     N = null_space(A)
     assert N.shape == (3, 2 if rows else 3)
-    assert N.T @ N == pytest.approx(np.eye(N.shape[1])) and A @ N == pytest.approx(0.0, abs=1e-11)
+    assert pytest.approx(np.eye(N.shape[1])) == N.T @ N and pytest.approx(0.0, abs=1e-11) == A @ N
 
 
 def test_markers_are_moved_by_a_share_of_the_size_and_turned_by_a_share():

@@ -22,6 +22,7 @@ from plant.elements import (
     Force_Vector_TwoBody,
     Model,
     Motion_Joint,
+    Reference_Array,
     Reference_Marker,
     Reference_Variable,
 )
@@ -165,6 +166,28 @@ def test_gears(how, coordinates):
     """q1 + 2 q2 = 0: (J1 + J2/4) q1'' = 1."""
     alone = Alone(Plant.from_model(shafts(GEARS[how]), coordinates=coordinates))
     y = alone.output("y")
+    assert y[:2] == pytest.approx([1 / 2.75, -0.5 / 2.75])
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "ARYVAL(1,1) + 2*ARYVAL(1,2)", "ARYVAL(2,1)*AZ(20,21) + ARYVAL(2,2)*AZ(30,31)",
+        "POUVAL(7,1) + 2*POUVAL(7,2)",
+    ],
+)  # fmt: skip
+def test_gears_by_what_is_listed(expr, coordinates):
+    """The angles by an array or a port that lists them; the factors of the gear by an array."""
+    model = shafts(
+        Constraint_General(id=1, expr=expr),
+        Reference_Variable(id=8, expr="AZ(20,21)"),
+        Reference_Variable(id=9, expr="AZ(30,31)"),
+        Reference_Array(id=1, type="U", variable_id=(8, 9)),
+        Reference_Array(id=2, type="IC", values=(1.0, 2.0)),
+        Control_PlantOutput(id=7, label="angles", variable_id_list=(8, 9)),
+    )
+    y = Alone(Plant.from_model(model, coordinates=coordinates)).output("y")
     assert y[:2] == pytest.approx([1 / 2.75, -0.5 / 2.75])
 
 

@@ -457,3 +457,13 @@ def test_force_requests_show_reactions():
     assert alone.output("request_j") == pytest.approx([W, 0, 0, W, 0, 0, 0, 0], abs=1e-12)
     assert alone.output("request_other") == pytest.approx([W, 0, 0, -W, 0, 0, 0, 0], abs=1e-12)
     assert alone.output("request_m") == pytest.approx([W, -W, 0, 0, 0, 0, 0, 0], abs=1e-12)
+
+
+def test_requests_are_logged_and_no_part_of_linear_models():
+    plant = slider(
+        Reference_Variable(id=1, expr="DX(20)"),
+        Post_Request(id=3, type="EXPRESSION", expr1="TIME"),
+        outputs(1),
+    )
+    found = {o.name: o.auxiliary for o in Alone(plant).declared.outputs}
+    assert found == {"y": False, "request_3": True}

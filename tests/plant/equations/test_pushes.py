@@ -29,12 +29,13 @@ def rod(coordinates: str, **more) -> Plant:
     return Plant.read(text.encode(), coordinates=coordinates, **more)
 
 
-def pushed(plant: Plant, push: np.ndarray) -> np.ndarray:
+def pushed(plant: Plant, push: np.ndarray, **initial: np.ndarray) -> np.ndarray:
     d = Diagram("pushed")
     d.add("plant", plant)
     d.add("push", Constant(push))
     d.connect("push.y", "plant.push_rod")
-    return simulate(d, 0.001, log_at=[0.0], engine="reference")["plant.y"][0]
+    begin = {f"plant.{name}": value for name, value in initial.items()}
+    return simulate(d, 0.001, log_at=[0.0], engine="reference", initial=begin)["plant.y"][0]
 
 
 @pytest.mark.parametrize(("coordinates", "centre"), [("joint", L), ("absolute", 0.0)])
@@ -48,6 +49,26 @@ def test_what_is_pushed_across_its_plane_is_held_by_its_hinge(coordinates, centr
     torque[2] = 0.0
     found = pushed(rod(coordinates).pushed(), np.concatenate([F, at + np.array([centre, 0, 0])]))
     assert found == pytest.approx([*force, *torque, alpha], abs=1e-11)
+
+
+@pytest.mark.parametrize(("coordinates", "centre"), [("joint", L), ("absolute", 0.0)])
+def test_a_push_is_along_the_ground_at_a_point_of_the_turned_body(coordinates, centre):
+    """The rod turned by 0.6 rad: arm and point turn with it, the force does not."""
+    F, at, turned = np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]), 0.6
+    c, s = np.cos(turned), np.sin(turned)
+    A = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    out = A @ [L, 0, 0]
+    arm = A @ at + out
+    alpha = (np.cross(arm, F)[2] - M * G * out[0]) / (INERTIA + M * L * L)
+    force = M * np.cross([0, 0, alpha], out) + [0, M * G, 0] - F
+    torque = -np.cross(arm, F)
+    torque[2] = 0.0
+    q = {"joint_1.q": [turned]}
+    if coordinates == "absolute":
+        q = {"rod.q": [np.cos(turned / 2), 0.0, 0.0, np.sin(turned / 2), *out]}
+    push = np.concatenate([F, at + np.array([centre, 0, 0])])
+    found = pushed(rod(coordinates).pushed(), push, **q)
+    assert found == pytest.approx([*force, *torque, alpha], abs=1e-10)
 
 
 def test_in_its_plane_a_plant_keeps_its_states():
