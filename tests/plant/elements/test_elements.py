@@ -11,6 +11,7 @@ from plant.elements import (
     ELEMENTS,
     Body_Point,
     Body_Rigid,
+    Constraint_Coupler,
     Constraint_Joint,
     Control_PlantInput,
     Control_PlantOutput,
@@ -158,6 +159,49 @@ def test_inertia_tensor_has_negative_products() -> None:
     )
     np.testing.assert_array_equal(body.inertia, [[4, -1, -3], [-1, 5, -2], [-3, -2, 6]])
     assert Body_Rigid(id=1, cg_id=1, mass=1).inertia is None
+
+
+@pytest.mark.parametrize("given", [(), ("inertia_xx",), ("inertia_xx", "inertia_zz")])
+def test_no_inertia_tensor_without_three_moments(given: tuple[str, ...]) -> None:
+    body = Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=1.0)
+    for name in {"inertia_xx", "inertia_yy", "inertia_zz"} - {*given}:
+        object.__setattr__(body, name, None)
+    assert body.inertia is None
+    assert any("missing; give all three moments" in text for text in body.faults()) == bool(given)
+
+
+@pytest.mark.parametrize(
+    ("moments", "product", "told"),
+    [
+        ((-1.0, 1.0, 1.0), 0.0, ["inertia_xx=-1 is negative"]),
+        ((1.0, -0.25, -1.0), 0.0, ["inertia_yy=-0.25 is negative", "inertia_zz=-1 is negative"]),
+        ((0.0, 1.0, 1.0), 0.0, []),
+        (
+            (0.0, 1.0, 1.0),
+            0.5,
+            ["inertia is not positive definite: its smallest principal moment is -0.20710"],
+        ),
+        ((0.0, 0.0, 1.0), 0.0, ["inertia_xx=0 is not positive, and only one principal moment may be zero"]),
+        ((0.0, 0.0, 0.0), 0.0, []),
+    ],
+)
+def test_which_moments_of_inertia_there_are(
+    moments: tuple[float, ...], product: float, told: list[str]
+) -> None:
+    """What is negative is told by itself; the others by their principal moments."""
+    body = Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=2.0, inertia_yy=2.0, inertia_zz=2.0)
+    given = dict(zip(("inertia_xx", "inertia_yy", "inertia_zz"), moments, strict=True))
+    for name, value in (given | {"inertia_xy": product}).items():
+        object.__setattr__(body, name, value)
+    faults = list(body.faults())
+    assert len(faults) == len(told)
+    assert all(text.startswith(head) for text, head in zip(faults, told, strict=True))
+
+
+def test_which_coefficient_of_a_coupler_is_0() -> None:
+    coupler = Constraint_Coupler(id=1, joint1_id=4, joint2_id=5, joint3_id=6, coefficients=(1.0, 0.0, 2.0))
+    (remark,) = coupler.remarks()
+    assert remark.startswith("coefficient 2 is 0, so joint 5 takes no part")
 
 
 def test_initial_velocities_are_imposed_where_given_and_not_switched_off() -> None:

@@ -153,7 +153,12 @@ def test_several_contacts_share_what_holds_one_body(coordinates):
 def test_where_nothing_is_held_nothing_changes(coordinates):
     """A moved joint, a law that is continuous, a velocity's size: no switch, and steps as without it."""
     moved = Motion_Joint(id=1, joint_id=2, joint_type="T", val_type="D", expr="0.1*SIN(TIME)**3")
-    laws = ["-4*SIGN(1, VX(20))", "-SIGN(VX(20)**2, VX(20))", "-IF(VM(20): 0, 0, 2)"]
+    laws = [
+        "-4*SIGN(1, VX(20))",
+        "-SIGN(VX(20)**2, VX(20))",
+        "-IF(VM(20): 0, 0, 2)",
+        "-IF(VX(20): 2, 2, 2 + VX(20)**2)",
+    ]
     driven = [diagram(coordinates, *sled(2, 2.0), moved, *law) for law in ([], [pushed(20, laws[0])])]
     plain, rubbed = [run(d, 7.0) for d in driven]
     more = rubbed.statistics["steps"] - plain.statistics["steps"]
