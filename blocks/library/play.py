@@ -72,8 +72,8 @@ def _driven(b: Equations, name: str, u: Array, slope: Array, half: Array, old: A
     over, under, slope = (u - half - old) / unit, (old - (u + half)) / unit, slope / unit
 
     def at_ticks(was: Array) -> Array:
-        pushed = np.where(over > 0, 1.0, np.where(under > 0, -1.0, was))
-        return np.where((was > 0.5) & (over < 0), 0.0, np.where((was < -0.5) & (under < 0), 0.0, pushed))
+        left = ((was > 0.5) & (over < 0)) | ((was < -0.5) & (under < 0))
+        return np.where(over > 0, 1.0, np.where(under > 0, -1.0, np.where(left, 0.0, was)))
 
     mode = b.mode(name, 0.0, at_ticks=at_ticks)
     up, down = mode[0] > 0.5, mode[0] < -0.5

@@ -20,6 +20,7 @@ from blocks import (
     Encoder,
     Function,
     Gain,
+    Hold,
     Integrator,
     Ramp,
     Sine,
@@ -146,6 +147,16 @@ def test_backlash_of_a_signal_that_jumps(engine):
     d = fed(Backlash(1.0), {"u": TimeTable(np.arange(7.0), u, "previous")})
     r = simulate(d, 7.0, log_at=np.arange(7) + 0.5, engine=engine)
     close(r["it.y"][:, 0], played(u, 1.0, 0.0), atol=1e-9)
+
+
+@ENGINES
+def test_a_sampled_block_sees_play_whose_input_has_jumped_across_it(engine):
+    """From one flank to the other at one instant: it saw y as it was before, a period late."""
+    u = np.array([0.0, 6.0, 0.0, 0.0, 6.0, 0.0, 3.0, -2.0, 4.0])
+    d = fed(Backlash(2.0), {"u": TimeTable(np.arange(9.0), u, "previous")})
+    d["it"] >> d.add("seen", Hold(sample=1))
+    r = simulate(d, 8.0, log_at=np.arange(9), engine=engine)
+    close(r["seen.y"][:, 0], played(u, 2.0, 0.0), atol=1e-9)
 
 
 @ENGINES
