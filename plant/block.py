@@ -32,6 +32,7 @@ from plant.equations import ledger, observed
 from plant.equations.all_stages import all_stages
 from plant.equations.at_a_state import EquationsAt, Written
 from plant.equations.constraint_elements import closure_of
+from plant.equations.differential import mention_algebraic
 from plant.equations.exchanged import mention_exchanged
 from plant.equations.filters import declare_inputs
 from plant.equations.first_stages import FirstStages, KeptStages
@@ -197,6 +198,7 @@ class Plant(Block):
                 held=MappingProxyType(Coordinates(checked.mechanism).held(hold)),
             )
             mention_unused(plant.model, plant._roles)
+            mention_algebraic(plant.model, plant.formulas)
             mention_exchanged(plant.model)
             with shared():  # one session of what routines run in
                 plant = plant._assembled(time)

@@ -189,11 +189,13 @@ class Assembler:
             here = self._natural_sizes(q, self.flow)
             natural = np.maximum(natural, here)  # where one pose is flat another is not
             shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / here[:, None])
-            entries = entries + (shares > NOTHING_LEFT)
+            there = shares > NOTHING_LEFT
+            entries = entries + there
             root = MassRoot(H)
             C = root.rows(J)
             compliance = np.maximum(compliance, _diagonal(C))
-            held, times = lent_inertia(C, here, part)
+            acting = np.asarray(there.sum(axis=1)).ravel() > 0  # in other rows is what rounding left
+            held, times = lent_inertia(C.multiply(acting[:, None]).tocsr(), here, part)
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
         self.kept = kept = np.flatnonzero(pattern.any(axis=1))

@@ -45,6 +45,7 @@ from plant.elements import (
     Sensor_Event,
 )
 from plant.elements.kinds import Numbers, integer
+from plant.equations.differential import is_differential
 from plant.equations.setting import Setting
 from plant.expressions.formulas import Formulas
 from plant.expressions.scope import Refusal
@@ -137,19 +138,11 @@ def inputs_of(model: Model, element: Control_SISO | Control_StateEqn) -> tuple[i
     return len(array.variable_id) or array.num_element or 0, array
 
 
-def is_differential(element: Control_Diff, formulas: Formulas) -> bool:
-    """Whether a Control_Diff has a state: an implicit one without DIF1 of itself is algebraic."""
-    if not element.is_implicit:
-        return True
-    expression = formulas.get((element.tag, element.id, "expr"))
-    return expression is None or ("state_rate", (element.id,)) in expression.references()
-
-
 def control_states(model: Model, formulas: Formulas, taken: set[str]) -> dict[str, tuple[Any, np.ndarray]]:
     """Element and initial values of every state of a control element, by the name of the state."""
     found: list[tuple[Any, np.ndarray]] = []
     for diff in model.all(Control_Diff):
-        if is_differential(diff, formulas):
+        if is_differential(model, diff, formulas):
             found.append((diff, np.array([diff.ic])))
     for system in _systems(model):
         n = len(system.denominator_coef) - 1 if isinstance(system, Control_SISO) else system.num_state

@@ -45,6 +45,7 @@ class LocalScope:
         self._own: dict[int, ca.SX] = {}  # values that subroutines ask of their own variables
         self._arrays: dict[int, ca.SX] = {}
         self._under_way: list[str] = []
+        self._unfollowed: list[tuple[ca.SX, Element]] = []  # states whose rates are still to be written
 
     @property
     def time(self) -> ca.SX:
@@ -72,12 +73,14 @@ class LocalScope:
         """VARVAL: worked out from the local markers, or the symbol it has in the plant."""
         if id not in self._variables:
             self._variables[id] = self._of_variable(asked(self._setting.model, Reference_Variable, id))
+            self._follow()
         return self._variables[id]
 
     def _of_variable(self, variable: Reference_Variable) -> ca.SX:
         setting, role = self._setting, self._setting.role(variable.id)
         if role in (Role.GIVEN, Role.CONSTRAINT):
             symbol = setting.variable(variable.id)
+            self._variables[variable.id] = symbol  # its rate may depend on it, also through others
             if variable.dot_form and variable.id not in setting.inputs.values:
                 self._integral(symbol, variable)
             return symbol
@@ -107,16 +110,22 @@ class LocalScope:
     def _integral(self, x: ca.SX, element: Element) -> None:
         """x' is what the element's expression gives."""
         self.local.integral(x)
-        if not self._states_move:
-            return
-        with RecursionGuard(self._under_way, element):
-            rate = self.value(element)
-        if self.local.moves(rate):
-            raise Refusal(
-                f"{element.tag} {element.id} integrates velocities, so a constraint on it is one on "
-                "velocities; write a Constraint_General with what it integrates"
-            )
-        self.local.drift(x, rate)
+        if self._states_move:
+            self._unfollowed.append((x, element))
+            self._follow()
+
+    def _follow(self) -> None:
+        """Give the states their rates, once no value is being found that one of them may need."""
+        while self._unfollowed and not self._under_way:
+            x, element = self._unfollowed.pop()
+            with RecursionGuard(self._under_way, element):
+                rate = self.value(element)
+            if self.local.moves(rate):
+                raise Refusal(
+                    f"{element.tag} {element.id} integrates velocities, so a constraint on it is one on "
+                    "velocities; write a Constraint_General with what it integrates"
+                )
+            self.local.drift(x, rate)
 
     def array(self, id: int, k: int) -> ca.SX:
         """ARYVAL."""

@@ -46,6 +46,7 @@ from plant.elements import (
 from plant.elements.outputs import RESULTS
 from plant.equations.setting import Setting
 from plant.expressions.expression import parse
+from plant.expressions.functions.entry import Reference
 from plant.expressions.scope import Scope
 from plant.reporting import ModelProblems, mention
 from plant.routines.access import Access, Asked, Recorder, Symbolic
@@ -208,7 +209,12 @@ NOT_TRACEABLE = (ArithmeticError, AttributeError, LookupError, NotImplementedErr
 
 
 def variables_asked_for(model: Model, element: UserSubroutine) -> set[int]:
-    """Ids of the variables whose values a routine asks for in its initialisation call.
+    """Ids of the variables whose values a routine asks for in its initialisation call."""
+    return {int(ids[0]) for kind, ids in references_asked_for(model, element) if kind == "variable"}
+
+
+def references_asked_for(model: Model, element: UserSubroutine) -> set[Reference]:
+    """What a routine asks for in its initialisation call, as in `Expression.references`.
 
     Only for models that are trusted: the routine runs.
     """
@@ -225,8 +231,7 @@ def variables_asked_for(model: Model, element: UserSubroutine) -> set[int]:
     with contextlib.suppress(Exception):  # reported when its equation is written
         routine([element.id, 0.0, par, len(par), False, True], recorder)
     close_all([routine])
-    references = {r for text in recorder.asked().texts for r in parse(text, "user subroutine").references()}
-    return {int(ids[0]) for kind, ids in references if kind == "variable"}
+    return {r for text in recorder.asked().texts for r in parse(text, "user subroutine").references()}
 
 
 class RoutineCall:
