@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from blocks.arguments import real_numbers
 from blocks.contract.block import Block
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, near_miss, shown
-from cosim.block_alone import around
+from cosim.block_alone import ALONE, around
 from cosim.compile.netlist import Inport
 from cosim.diagram import Diagram
 from cosim.names import mapped
@@ -36,9 +36,11 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
     ------
     PlantloopError    no such input, a course for a flat system, times that decrease, sizes that differ
     """
-    if inputs is None:
+    given = {} if inputs is None else _columns(inputs)
+    if isinstance(drawn, Block):
+        drawn = _opened(drawn, given)
+    if not given:
         return drawn, {}
-    given = _columns(inputs)
     courses = {name: value for name, value in given.items() if _is_course(value)}
     constants = {name: value for name, value in given.items() if name not in courses}
     for name, value in constants.items():
@@ -66,6 +68,19 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
             )
         _put(found, full, _source(full, value, base.inports[full]))
     return found, constants
+
+
+def _opened(block: Block, given: Mapping[str, Any]) -> Block | Diagram:
+    """A block whose other inputs are left open, where it matters to it; else itself."""
+    base = around(block)
+    left = base.inports.keys() - {name.removeprefix(base.prefix) for name in given}
+    if block.opened(frozenset(left)) is block:
+        return block
+    for name in sorted(left):
+        port = base[ALONE][name]
+        base.disconnect(port)
+        base.ground(port)
+    return base
 
 
 def _columns(inputs: Any) -> dict[str, Any]:

@@ -162,6 +162,10 @@ class Block(metaclass=BlockType):
         """The block that replaces it under a co-simulation master; itself, unless it steps itself."""
         return self
 
+    def opened(self, inputs: frozenset[str]) -> Block:
+        """The block where these inputs are left open on purpose; itself, unless it matters."""
+        return self
+
     def uncoupled(self) -> Block:
         """The block that replaces it in a run without a coupling; itself, if it needs no master."""
         return self

@@ -8,7 +8,7 @@ in time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -157,6 +157,7 @@ class DrivenBlock(Block):
     inner_step : s; it makes steps of this size inside, so that it does not see shorter ones; 0: none is known
     stands_for : fields of the block in the diagram that it stands for
     numbers : see `Block.numbers_only`
+    made_open : what `make` is where inputs of these names are left open; None: the same
     """
 
     inputs: tuple[UnitPort, ...]
@@ -174,6 +175,11 @@ class DrivenBlock(Block):
     inner_step: float = 0.0
     stands_for: tuple[str, ...] = ()
     numbers: frozenset[str] = frozenset()
+    made_open: Callable[[frozenset[str]], Callable[[], SteppingUnit]] | None = None
+
+    def opened(self, inputs: frozenset[str]) -> Block:
+        """See `Block.opened`."""
+        return self if self.made_open is None else replace(self, make=self.made_open(inputs))
 
     @property
     def drawn_fields(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -469,11 +470,14 @@ def driven_co_simulation(
     bends = any(v.intermediate_update for v in setup.description.inputs)
     asks = bends and setup.compiles and setup.interface.intermediate_update and setup.description.major > 2
 
-    def make() -> CoSimulationUnit:
-        if not asks or curved is None:
-            return CoSimulationUnit(setup)
-        curves = IntermediateInputs()
-        return CoSimulationUnit(curved(curves), curves)
+    def made_open(inputs: frozenset[str]) -> Callable[[], CoSimulationUnit]:
+        def make() -> CoSimulationUnit:
+            if not asks or curved is None:
+                return CoSimulationUnit(replace(setup, left_open=inputs))
+            curves = IntermediateInputs()
+            return CoSimulationUnit(replace(curved(curves), left_open=inputs), curves)
+
+        return make
 
     visited = setup.visited
     return DrivenBlock(
@@ -481,7 +485,7 @@ def driven_co_simulation(
         tuple(_unit_port(setup, v, bool(visited) and setup.follows_visits(v)) for v in setup.outputs),
         tuple(UnitParameter(v.name, setup.shaped_start(v), setup.unit_of(v)) for v in setup.parameters),
         setup.input_start,
-        make,
+        made_open(setup.left_open),
         Ticks.of(sample, offset),
         f"FMU '{setup.description.file}'",
         CoSimulationUnit.calls,
@@ -491,6 +495,7 @@ def driven_co_simulation(
         inner_step=setup.interface.fixed_internal_step or 0.0,
         stands_for=fields,
         numbers=setup.numbers_only,
+        made_open=made_open,
     )
 
 

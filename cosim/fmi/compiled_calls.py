@@ -180,8 +180,8 @@ def _call_plan(dialect: Dialect, ports: Ports, what: str, group: int) -> CallPla
     table.results = table.request + 1 if what == "EVENT" else table.request - 1
     first = 1 + ports.nx
     groups = (
-        ("inputs", "Set", [v for v in inputs if v.continuous], inputs, first),
-        ("all", "Set", inputs if what == "EVENT" else (), inputs, first),
+        ("inputs", "Set", [v for v in ports.set_ones(inputs) if v.continuous], inputs, first),
+        ("all", "Set", ports.set_ones(inputs) if what == "EVENT" else (), inputs, first),
         ("outputs", "Get", outputs, outputs, 0),
     )
     found = []

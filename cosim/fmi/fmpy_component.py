@@ -61,12 +61,13 @@ class FMPyComponent:
         cs, given = interface.kind == "cs", self._given(unpacked)
         more = {"eventModeUsed": event_mode} if cs and self._new else {}
         try:
-            self._fmu: Any = self._class(cs)(**given)
-        except (AttributeError, OSError) as error:  # FMPy looks up every function of the standard
-            what = f"FMPy cannot load its binary: {error}"
-            raise description.fault(
-                what, 'Use importer="native", which needs what is called only.'
-            ) from error
+            with same_folder():  # FMPy stays where the binary is if it cannot be loaded
+                self._fmu: Any = self._class(cs)(**given)
+        except Exception as error:  # FMPy looks up every function of the standard, and raises various ones
+            cure = "It may be made for another system, or need a library that is not installed."
+            if isinstance(error, AttributeError):
+                cure = 'Use importer="native", which needs what is called only.'
+            raise description.fault(f"FMPy cannot load its binary: {error}", cure) from error
         self._do("instantiate", **more, **self._logger())
 
     def _logger(self) -> dict[str, Any]:

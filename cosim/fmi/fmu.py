@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,7 @@ class FMU(Block):
     event_mode: bool | None = None
     stop_time: float | None = None
     start_time: float = 0.0
+    left_open: frozenset[str] = field(default=frozenset(), init=False, repr=False)  # inputs, in a diagram
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -345,6 +347,7 @@ class FMU(Block):
             self._called,
             self.stop_time,
             UnitClock(self.start_time),
+            self.left_open,
         )
 
     @property
@@ -385,6 +388,12 @@ class FMU(Block):
             return self.with_fields(**{name: value})
         return self.with_fields(start={**(written(self, "start") or {}), name: value})
 
+    def opened(self, inputs: frozenset[str]) -> Block:
+        """See `Block.opened`: an open input is never set, so that it stays what it is in the FMU."""
+        found = copy(self)
+        object.__setattr__(found, "left_open", inputs)
+        return found
+
     def driven(self) -> Block:
         """A unit of a co-simulation master; FMUs of other kinds become equations and samples like ours."""
         if self.interface.kind != "cs":
@@ -408,7 +417,7 @@ class FMU(Block):
         """Declare ports, parameters, states and the calls."""
         setup = self._setup
         if self.interface.kind == "me":
-            start = self.derived.get("model start", lambda: model_start(setup))
+            start = self.derived.get(("model start", setup.untouched), lambda: model_start(setup))
             define_model_exchange(b, setup, start)
             return
         define_co_simulation(b, setup, self._communication_step, self.offset)

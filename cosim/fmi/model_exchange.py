@@ -80,7 +80,7 @@ class ModelExchangeUnit:
         self.stands_from, self.next = self.clock.at(0.0), NEVER
         self._rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
-        self._slopes = FMUSlopes(component)
+        self._slopes = FMUSlopes(component, ports.untouched)
         self._x_given = np.zeros(0)  # given states that initialisation must not change
         self._x = np.zeros(ports.nx)
         self._looked_at: tuple[float, bytes] | None = None
@@ -101,14 +101,15 @@ class ModelExchangeUnit:
     @cached_property
     def _clocked(self) -> list[tuple[Variable, Any, np.ndarray]]:
         inputs = self.ports.inputs
-        return [(v, self.component.setter([v]), places(inputs, [v])) for v in inputs if v.clocks]
+        clocked = [v for v in self.ports.set_ones(inputs) if v.clocks]
+        return [(v, self.component.setter([v]), places(inputs, [v])) for v in clocked]
 
     def _group(self, number: int) -> tuple[Any, np.ndarray, Any]:
         """A setter of the continuous inputs a group depends on, their places in its argument, a getter."""
         if number not in self._groups:
             group = self.ports.groups[number]
             own = [self.ports.inputs[k] for k in group.inputs]
-            moving = [v for v in own if v.continuous]
+            moving = [v for v in self.ports.set_ones(own) if v.continuous]
             found = self.component.setter(moving), places(own, moving), self.component.getter(group.variables)
             self._groups[number] = found
         return self._groups[number]
@@ -241,8 +242,8 @@ class ModelExchangeUnit:
         self._put_changed(p, self._defaults)
         if self._start is not None:
             self._set_states_given(x)
-        if len(u):
-            c.setter(self.ports.inputs).write(u)
+        if given := self.ports.set_ones(self.ports.inputs):
+            c.setter(given).write(u[places(self.ports.inputs, given)])
         c.enter_initialization(t, self._stop_time)
         self._rounds.prepare(t)
         c.exit_initialization()

@@ -44,6 +44,7 @@ def ports_of(setup: Setup) -> Ports:
         groups=tuple(OutputGroup(tuple(vs), inputs) for inputs, vs in groups.items()),
         kept=tuple(kept),
         triggers=setup.triggers,
+        untouched=setup.untouched,
     )
 
 

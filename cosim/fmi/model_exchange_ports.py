@@ -28,6 +28,7 @@ class Ports:
 
     inputs, parameters, states, rates : in the order of the argument; rates are the derivatives of the states
     groups : of outputs
+    untouched : inputs that are never set
     """
 
     inputs: tuple[Variable, ...]
@@ -39,19 +40,24 @@ class Ports:
     groups: tuple[OutputGroup, ...]
     kept: tuple[Variable, ...] = ()  # outputs that events set: clocked ones, clocks (their numbers of ticks)
     triggers: tuple[Variable, ...] = ()  # input clocks that tick when their number rises
+    untouched: frozenset[str] = frozenset()
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @cached_property
     def moving(self) -> tuple[list[Variable], Array]:
         """Inputs that may be set at any time, and their places among those of all."""
-        found = [v for v in self.inputs if v.continuous]
+        found = [v for v in self.set_ones(self.inputs) if v.continuous]
         return found, places(self.inputs, found)
 
     @cached_property
     def unclocked(self) -> tuple[list[Variable], Array]:
         """Inputs that may be set in any event, and their places among those of all."""
-        found = [v for v in self.inputs if not v.clocks]
+        found = [v for v in self.set_ones(self.inputs) if not v.clocks]
         return found, places(self.inputs, found)
+
+    def set_ones(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """Those among some inputs that are ever set."""
+        return [v for v in inputs if v.name not in self.untouched]
 
     @cached_property
     def settable(self) -> Array:

@@ -30,10 +30,13 @@ Value = Callable[[float, np.ndarray], np.ndarray]
 
 
 class FMUSlopes:
-    """Jacobians of functions (t, a) of one instance; their argument a is states, inputs, parameters."""
+    """Jacobians of functions (t, a) of one instance; their argument a is states, inputs, parameters.
 
-    def __init__(self, component: AnyComponent) -> None:
-        self._component = component
+    untouched : inputs that are never set, on which nothing depends
+    """
+
+    def __init__(self, component: AnyComponent, untouched: frozenset[str] = frozenset()) -> None:
+        self._component, self._untouched = component, untouched
         self._says = component.interface.directional_derivatives
         self._knows: dict[
             tuple[str, str], bool
@@ -55,7 +58,7 @@ class FMUSlopes:
         """
         knowns, at = [], 0
         for v in moving:
-            if v.continuous:
+            if v.continuous and v.name not in self._untouched:
                 knowns.append((v, at))
             at += v.size
         base = value(t, a).copy()

@@ -25,7 +25,7 @@ MOST_ENTRIES = 100_000
 MOST_BYTES = 4 * 2**30  # limit of the unpacked size of all entries
 MOST_XML = 512 * 2**20
 LONGEST_NAME, LONGEST_PART = 3000, 255  # letters of an entry's name: a path has 4095 bytes at most
-DESCRIPTION = "modelDescription.xml"
+DESCRIPTION, RESOURCES = "modelDescription.xml", "resources"
 
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86", "x86": "x86"}
 SYSTEMS = {"linux": ("linux", ".so"), "win32": ("windows", ".dll"), "darwin": ("darwin", ".dylib")}
@@ -50,7 +50,7 @@ class Package:
     def __init__(self, path: Path) -> None:
         self.path = path
         with self._opened() as archive:
-            self._entries = _checked(path, archive)
+            self._entries, self._folders = _checked(path, archive)
             if DESCRIPTION not in self._entries:
                 raise self._fault(_no_description(self._entries))
             if self._entries[DESCRIPTION].file_size > MOST_XML:
@@ -96,8 +96,14 @@ class Package:
         return Unpacked(self)
 
     def extract(self, folder: Path) -> None:
-        """Write every entry below a folder; sizes are counted while writing, not taken from the archive."""
+        """Write every entry below a folder; sizes are counted while writing, not taken from the archive.
+
+        Empty folders are made too, and `resources` in any case: some FMUs refuse to start without it.
+        """
         left = MOST_BYTES
+        for name in sorted({RESOURCES, *self._folders} - self._entries.keys()):
+            with self._damage(), self._room(folder):
+                folder.joinpath(*name.split("/")).mkdir(parents=True, exist_ok=True)
         with self._opened() as archive:
             for name, entry in self._entries.items():
                 target = folder.joinpath(*PurePosixPath(name).parts)
@@ -196,8 +202,8 @@ def here() -> tuple[list[str], str]:
     return found if new != "aarch64-darwin" else [new, "darwin64"], suffix
 
 
-def _checked(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    """The entries of an archive by name, checked."""
+def _checked(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
+    """The files of an archive by name, checked, and the names of its entries that are folders."""
 
     def fault(what: str) -> FMUError:
         return FMUError(f"FMU '{path}': {what}.", path=str(path), hint="Do not use it: no tool writes this.")
@@ -208,6 +214,7 @@ def _checked(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     if sum(i.file_size for i in infos) > MOST_BYTES:
         raise fault(f"it unpacks to more than {MOST_BYTES >> 30} GB")
     found: dict[str, zipfile.ZipInfo] = {}
+    empty: set[str] = set()
     for info in infos:
         name = info.filename.replace("\\", "/")
         parts = PurePosixPath(name).parts
@@ -217,18 +224,22 @@ def _checked(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
             raise fault(f"the entry '{info.filename}' is a link")
         if info.flag_bits & 1:
             raise fault(f"the entry '{info.filename}' is encrypted")
-        if name.endswith("/"):
-            continue
         clean = "/".join(parts)
+        if name.endswith("/") and not clean:
+            continue  # the folder of all of them
         if clean in found:
             raise fault(f"the entry '{info.filename}' is there twice")
         if not clean or len(name) > LONGEST_NAME or max(map(len, parts)) > LONGEST_PART:
             raise fault(f"the entry '{name[:60]}' has a name that no file can have")
-        found[clean] = info
-    folders = {"/".join(parts[:k]) for n in found for parts in [n.split("/")] for k in range(1, len(parts))}
-    if both := sorted(folders & found.keys()):
+        if name.endswith("/"):
+            empty.add(clean)
+        else:
+            found[clean] = info
+    every = {*found, *empty}
+    folders = {"/".join(parts[:k]) for n in every for parts in [n.split("/")] for k in range(1, len(parts))}
+    if both := sorted((folders | empty) & found.keys()):
         raise fault(f"the entry '{both[0]}' is a file, and a folder of other entries")
-    return found
+    return found, empty
 
 
 def _no_description(entries: dict[str, zipfile.ZipInfo]) -> str:

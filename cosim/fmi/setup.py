@@ -44,6 +44,7 @@ class Setup:
     called: str = "an FMU"  # name in messages
     stop_time: float | None = None  # s; the end of the run that the FMU is given
     clock: UnitClock = field(default_factory=UnitClock)  # where its time stands when the run begins
+    left_open: frozenset[str] = frozenset()  # inputs that nothing is connected to
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
     @property
@@ -55,6 +56,11 @@ class Setup:
     def ports(self) -> tuple[Variable, ...]:
         """All input ports: numbers, followed by clocks."""
         return (*self.description.inputs, *self.triggers)
+
+    @property
+    def untouched(self) -> frozenset[str]:
+        """Inputs that are never set: nothing is connected, and the FMU has their start values itself."""
+        return self.left_open.difference(self.start)
 
     def held(self, v: Variable) -> bool:
         """Whether an input is held over a communication step, so that no output depends on it directly."""

@@ -20,15 +20,19 @@ from cosim.fmi.steps import Put, Steps
 class InputParts:
     """Which inputs of an FMU are set when; see `UnitInputs`. clocked : in event mode, while their clocks tick
 
-    size, numbers : scalars of all, and of all but clocks; held_at, free_at, visited_at : places among all
+    every : all that are set, which those that nothing is connected to are not
+    size, numbers : scalars of all ports, and of all but clocks
+    every_at, held_at, free_at, visited_at : places among all ports
     """
 
     ports: tuple[Variable, ...]
+    every: list[Variable]
     held: list[Variable]
     free: list[Variable]
     clocked: list[Variable]
     size: int
     numbers: int
+    every_at: np.ndarray
     held_at: np.ndarray
     free_at: np.ndarray
     visited_at: np.ndarray
@@ -36,16 +40,19 @@ class InputParts:
     @staticmethod
     def of(setup: Setup) -> InputParts:
         """Those of an FMU."""
-        ports, inputs = setup.ports, setup.description.inputs
+        ports, untouched = setup.ports, setup.untouched
+        inputs = [v for v in setup.description.inputs if v.name not in untouched]
         held = [v for v in inputs if setup.held(v)]
         free = [v for v in inputs if not setup.held(v) and not v.clocks]
         return InputParts(
             ports,
+            inputs,
             held,
             free,
             [v for v in inputs if not setup.held(v) and v.clocks],
             sum(v.size for v in ports),
-            sum(v.size for v in inputs),
+            sum(v.size for v in setup.description.inputs),
+            places(ports, inputs),
             places(ports, held),
             places(ports, free),
             places(ports, setup.visited),
@@ -66,7 +73,8 @@ class UnitInputs:
         parts: InputParts = setup.derived.get("inputs", lambda: InputParts.of(setup))
         self._clocked, self.ports, self.held, self.free = parts.clocked, parts.ports, parts.held, parts.free
         self.size, self._numbers = parts.size, parts.numbers
-        self._component, self._triggers, self._inputs = component, setup.triggers, setup.description.inputs
+        self._component, self._triggers = component, setup.triggers
+        self._every, self._every_at = parts.every, parts.every_at
         self._held_at, self.free_at, self.visited_at = parts.held_at, parts.free_at, parts.visited_at
         self.visits = bool(len(self.visited_at))
         self._each = {v.name: (component.setter([v]), places(parts.ports, [v])) for v in self._clocked}
@@ -75,7 +83,7 @@ class UnitInputs:
     # made where Python sets them: compiled code has batches of its own
     @cached_property
     def _all(self) -> Any:
-        return self._component.setter(self._inputs)
+        return self._component.setter(self._every)
 
     @cached_property
     def _held(self) -> Any:
@@ -87,7 +95,8 @@ class UnitInputs:
 
     def start(self, u: np.ndarray) -> None:
         """Set all numbers, before and during initialisation."""
-        self._all.write(u[: self._numbers])
+        if len(self._every_at):
+            self._all.write(u[self._every_at])
         self.last = u.copy()
 
     def visited(self, u: np.ndarray) -> np.ndarray:

@@ -71,7 +71,7 @@ class Component:
         if interface.kind == "se":
             countdowns = [v for v in description.clocks if v.clock and v.clock.kind == "countdown"]
             self._partitions = PartitionCalls(countdowns, description.output_clocks)
-        library = _library(description, unpacked.library(interface.identifier))
+        library, shared = _library(description, unpacked.library(interface.identifier))
         self.log = LogLines(name, description.major)
         self.call = call = Caller(library, self.dialect.prefix, self.log)
         self._check_version()
@@ -90,11 +90,12 @@ class Component:
                 None if self._partitions is None else self._partitions.callbacks,
             )
         if made == ffi().NULL:
+            said = self.log.shown()
             raise FMUCallError(
-                f"FMU '{description.file}', instance '{name}': it could not be instantiated. "
-                f"{self.log.shown()}",
+                f"FMU '{description.file}', instance '{name}': it could not be instantiated. {said}"
+                + ("\n" if "\n" in said else ""),
                 path=name,
-                hint=_why_no_instance(interface),
+                hint=_why_no_instance(interface, shared),
             )
         call.component = made
         self.clocks = ClockCalls(call)
@@ -384,18 +385,22 @@ class SavedState:
         self._free()
 
 
-def _library(description: FMUDescription, path: Path) -> Library:
-    """The binary, which instances share that live at the same time; the last one unloads it."""
+def _library(description: FMUDescription, path: Path) -> tuple[Library, bool]:
+    """The binary, which instances share that live at the same time, and whether there are others of it now.
+
+    The last one unloads it.
+    """
     loaded = description.derived.get("libraries", weakref.WeakValueDictionary[Path, Library])
     found = loaded.get(path)
     if found is None:
-        found = loaded[path] = Library(path, description.file)
-    return found
+        library = loaded[path] = Library(path, description.file)
+        return library, False
+    return found, True
 
 
-def _why_no_instance(interface: Interface) -> str:
-    """The likeliest reason why an FMU gives no instance."""
-    if interface.only_once_per_process:
+def _why_no_instance(interface: Interface, shared: bool) -> str:
+    """The likeliest reason why an FMU gives no instance; `shared` with others that live in this process."""
+    if interface.only_once_per_process and shared:
         return "It can be instantiated once in a process only: use isolate=True."
     if interface.needs_execution_tool:
         return (

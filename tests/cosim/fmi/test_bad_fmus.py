@@ -114,6 +114,9 @@ def test_links_and_doubles(tmp_path: Path) -> None:
         (["modelDescription.xml/x"], r"'modelDescription\.xml' is a file, and a folder"),
         (["."], "a name that no file can have"),
         (["resources/" + "a" * 300], "a name that no file can have"),
+        (["resources/" + "a" * 300 + "/"], "a name that no file can have"),
+        (["resources/a", "resources/a/"], "'resources/a/' is there twice"),
+        (["resources/a/", "resources/a"], "'resources/a' is a file, and a folder"),
         (["resources/" + "/".join(["a" * 200] * 20)], "a name that no file can have"),
     ],
 )
@@ -176,8 +179,14 @@ def test_binaries_of_other_platforms(tmp_path: Path) -> None:
     ):
         FMU(archive(tmp_path / "c.fmu", {"modelDescription.xml": xml, f"binaries/{folder}/lug.so": b"x"}))
     name = f"binaries/{folder}/lag{package.here()[1]}"
+    folder_before = Path.cwd()
+    bad = archive(tmp_path / "d.fmu", {"modelDescription.xml": xml, name: b"no library"})
     with pytest.raises(FMUError, match="cannot be loaded"):
-        FMU(archive(tmp_path / "d.fmu", {"modelDescription.xml": xml, name: b"no library"})).open()
+        FMU(bad).open()
+    pytest.importorskip("fmpy")
+    with pytest.raises(FMUError, match=r"d\.fmu': FMPy cannot load its binary.*a library that is not inst"):
+        FMU(bad, importer="fmpy").open()
+    assert Path.cwd() == folder_before
 
 
 # --- descriptions -----------------------------------------------------------------------------------------
@@ -414,6 +423,17 @@ def test_a_wrong_guid() -> None:
     path = build_fmu("lag", change=put("{lag-1.0}", "{lag-2.0}"))
     with pytest.raises(FMUError, match="could not be instantiated"):
         FMU(path).open()
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_the_first_one_is_not_one_too_many(isolate: bool) -> None:
+    """`canBeInstantiatedOnlyOncePerProcess` is no reason for the first instance, nor for an isolated one."""
+    once = ("<CoSimulation ", '<CoSimulation canBeInstantiatedOnlyOncePerProcess="true" ')
+    change = lambda text: put(*once)(put("{lag-1.0}", "{lag-2.0}")(text))
+    path = build_fmu("lag", kinds=("cs",), change=change)
+    with pytest.raises(FMUError, match=r"(?s)could not be instantiated.*\nA wrong guid") as found:
+        FMU(path, isolate=isolate).open()
+    assert "isolate" not in str(found.value)
 
 
 def test_a_binary_of_another_version(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 import warnings
 import zipfile
 from pathlib import Path
@@ -16,6 +17,7 @@ from blocks import Constant
 from blocks.errors import PlantloopError
 from cosim import FMU, Diagram, Simulation, linearize, simulate
 from cosim.fmi.fmi_errors import FMUError
+from cosim.fmi.package import Package
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
@@ -75,6 +77,44 @@ def test_windows_separators_upper_case_and_a_folder_that_cannot_be_written(tmp_p
             assert m.get("y") == pytest.approx(1 - math.exp(-1), abs=1e-12)
     finally:
         folder.chmod(0o755)
+
+
+def test_empty_folders_are_there(tmp_path: Path) -> None:
+    """FMUs of JModelica refuse to start where the folder of resources, which is empty, was not made."""
+    for entries, folders in (
+        ([], ["resources"]),
+        (["./", "resources/", "resources/a/b/"], ["resources/a/b"]),
+    ):
+        file = tmp_path / f"{len(entries)}.fmu"
+        shutil.copy(build_fmu("lag"), file)
+        with zipfile.ZipFile(file, "a") as archive:
+            for name in entries:
+                archive.writestr(name, b"")
+        unpacked = Package(file).unpacked()
+        assert all((unpacked.folder / name).is_dir() for name in folders)
+        unpacked.close()
+        assert not unpacked.folder.exists()
+        with FMU(file, sample=0.1).open() as m:
+            m.initialize()
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+@pytest.mark.parametrize("how", [{"kind": "me"}, {"kind": "cs"}, {"kind": "cs", "isolate": True}])
+def test_the_time_is_known_without_a_call(version: str, how: dict[str, Any]) -> None:
+    """FMUs of CasADi crash when asked for the independent variable: here it has another reference."""
+    reference = 4294967295
+
+    def change(text: str) -> str:
+        return re.sub(r'(name="time" valueReference=)"\d+"', rf'\1"{reference}"', text)
+
+    path = build_fmu("lag", version=version, change=change)
+    with zipfile.ZipFile(path) as archive:
+        assert str(reference) in archive.read("modelDescription.xml").decode()
+    with FMU(path, start_time=2.0, **how).open() as m:
+        m.initialize()
+        assert m.get("time") == 2.0
+        m.step(0.25)
+        assert m.get("time") == 2.25
 
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])

@@ -1,9 +1,13 @@
 """Inputs that nothing is connected to keep their start values; numbers on wires are items of enumerations."""
 
+import tempfile
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from blocks import Step
-from cosim import FMU, Diagram, simulate
+from blocks import Constant, Step
+from cosim import FMU, Diagram, Study, linearize, simulate
 from cosim.fmi.fmi_errors import FMUCallError
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -93,3 +97,64 @@ def test_a_number_that_is_no_item_is_refused_when_it_arrives(kind, coupling, eng
         with pytest.raises(FMUCallError, match=r"Enumeration_input.* only 1 \(one\), 2 \(two\)") as found:
             toggled(kind, wrong, version, engine=engine, coupling=coupling)
         assert found.value.result is not None and found.value.result.time[-1] >= 0.2
+
+
+def other_start(version):
+    """The description says that the input begins with 5, the binary has 0: who sets what is open is found."""
+
+    def change(description):
+        at = description.index('name="Float64_input"')
+        return description[:at] + description[at:].replace('start="0"', 'start="5"', 1)
+
+    return build_fmu("feedthrough", version=version, change=change)
+
+
+@pytest.mark.parametrize(
+    ("kind", "coupling", "how"),
+    [
+        *((*each, {}) for each in KINDS),
+        ("cs", "gauss-seidel", {"isolate": True}),
+        *((kind, None, {"importer": "fmpy"}) for kind in ("cs", "me")),
+    ],
+)
+def test_an_open_input_is_never_set(kind, coupling, how):
+    """Some FMUs refuse to be given the start values they describe, or take them for something else."""
+    version = "2.0" if "importer" in how else "3.0"
+    own = {"kind": kind, "sample": 0.1 if kind == "cs" else None, **how}
+    if "importer" in how:
+        pytest.importorskip("fmpy")
+
+    def shown(fmu, connected=()):
+        d = Diagram("open")
+        d.add("unit", fmu)
+        d.add("five", Constant(5.0))
+        for v in fmu.input_variables:
+            if v.name in connected:
+                d.connect("five.y", f"unit.{v.name}")
+            else:
+                d.ground(f"unit.{v.name}")
+        return simulate(d, until=0.3, coupling=coupling)["unit.Float64_output"][-1]
+
+    fmu = FMU(other_start(version), **own)
+    assert shown(fmu) == 0.0
+    assert shown(fmu, ["Float64_input"]) == 5.0
+    assert shown(FMU(other_start(version), start={"Float64_input": 7.0}, **own)) == 7.0
+    alone = simulate(fmu, until=0.3, coupling=coupling)
+    assert alone["Float64_output"][-1] == 0.0 and alone["Float64_input"][-1] == 5.0
+    both = simulate(fmu, until=0.3, coupling=coupling, inputs={"Int32_input": 3.0})
+    assert (both["Float64_output"][-1], both["Int32_output"][-1]) == (0.0, 3.0)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_what_acts_on_an_open_input_sets_it(version):
+    """T x' = u - x with u left open: its linear model, and a pulse of a study."""
+    d = Diagram("open")
+    d.add("m", FMU(build_fmu("lag", version=version), kind="me", start={"T": 2.0}))
+    d.ground("m.u")
+    model = linearize(d, "m.u", "m.y")
+    assert np.allclose([model.A, model.B, model.C], [[[-0.5]], [[0.5]], [[1.0]]], atol=1e-6)
+    push = {"at": 0.0, "pulse": {"m.u": 3.0}, "lasts": 9.0}
+    study = Study(d, until=1.0, sweep={"m.T": [1.0, 2.0]}, actions=[push], metrics={"end": "final(m.y)"})
+    with tempfile.TemporaryDirectory() as folder:
+        table = study.run(Path(folder) / "s", executor="threads").table
+    assert table["end"].to_numpy() == pytest.approx(3 * (1 - np.exp([-1.0, -0.5])), abs=1e-6)
