@@ -16,7 +16,8 @@ SAID_ELSEWHERE = {
     "switch_on_point": "on_point", "switch_on": "on_point", "output_on": "on_value",
     "switch_off_point": "off_point", "switch_off": "off_point", "output_off": "off_value",
     "tau": "time_constant", "t": "time_constant until", "wn": "frequency", "w0": "frequency",
-    "omega": "frequency", "zeta": "damping", "duty": "width", "duty_cycle": "width duty", "type": "kind",
+    "omega": "frequency", "zeta": "damping", "duty": "width", "duty_cycle": "width duty",
+    "type": "kind kinds",
     "frequency": "period", "linear": "extrapolate",
     "x": "points", "breakpoints": "points", "y": "values", "table": "values",
     "time_delay": "delay", "delay_time": "delay", "delay_length": "n", "rate": "rising",
@@ -24,7 +25,15 @@ SAID_ELSEWHERE = {
     "method": "solver", "reltol": "rtol", "abstol": "atol", "h": "step",
     "t_final": "until", "tf": "until TransferFunction", "t_end": "until", "stop_time": "until",
     "duration": "until", "time": "until",
-    "tstop": "until", "tspan": "until", "t_span": "until", "step_size": "step", "t_eval": "log_at",
+    "tstop": "until", "tspan": "until", "t_span": "until", "step_size": "step sample", "t_eval": "log_at",
+    "output_interval": "log_every", "relative_tolerance": "rtol", "monte_carlo": "sampling",
+    # of FMUs
+    "communication_step_size": "sample", "communication_step": "sample", "start_values": "start",
+    "fmi_type": "kind kinds", "fmi_types": "kinds", "filename": "path", "fmu": "FMU",
+    "simulate_fmu": "simulate", "exportfmu": "export_fmu", "importfmu": "FMU", "loadfmu": "FMU",
+    # functions of python-control
+    "bode": "frequency_response", "nyquist": "margins", "margin": "margins", "lqr": "LQR",
+    "lqe": "KalmanFilter",
     "ode45": "dopri5", "ode1": "euler", "ode4": "rk4", "ode23": "RK23", "ode8": "DOP853",
     "ode15s": "rodas4", "ode23s": "rodas4", "ode23t": "rodas4", "ode23tb": "rodas4", "ode14x": "rodas4",
     # of plants

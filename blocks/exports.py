@@ -64,7 +64,7 @@ class Exports:
     def _missing(self, name: str, imported: bool) -> Exception:
         if name[:1] == "_":
             return AttributeError(f"module '{self._package}' has no attribute '{name}'")
-        said = self._elsewhere(name) if name[:1].isupper() else None
+        said = self._elsewhere(name)
         near = near_miss(name, self.names()) if said is None else said
         near = f"{'. ' if said else '; '}{near}"
         if imported and name[:1].isupper():  # not a module that is still to be found

@@ -114,6 +114,8 @@ class Diagram(DiagramWires):
         if isinstance(block, type):
             kind = block.__name__
             raise WiringError([f"'{name}' is the class {kind}, not a block; write {kind}(...)."])
+        if isinstance(block, str) and isinstance(name, (Block, Diagram, Subsystem)):
+            raise WiringError([f"the name comes first: write add('{block}', {name!r})."])
         block = block_of(block)
         if not isinstance(block, (Block, Diagram, Subsystem)):
             kind = type(block).__name__

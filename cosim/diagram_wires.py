@@ -115,10 +115,10 @@ class DiagramWires(abc.ABC):
         wires = self._graph.in_edges(name, data=True)
         return {data["target"]: (source, data["source"]) for source, _, data in wires}
 
-    def ground(self, target: PortRef | str) -> None:
-        """Leave an input unconnected on purpose: it is zero, one of an FMU keeps its start value."""
-        ref = self._own(target)
-        self._grounded.add((ref.node, ref.port))
+    def ground(self, *targets: PortRef | str) -> None:
+        """Leave inputs unconnected on purpose: they are zero, one of an FMU keeps its start value."""
+        for ref in [self._own(target) for target in targets]:
+            self._grounded.add((ref.node, ref.port))
         self._changed()
 
     def __getitem__(self, name: str) -> Node:
@@ -134,6 +134,9 @@ class DiagramWires(abc.ABC):
         """
         if not isinstance(name, str) or name not in self._graph:
             near = near_miss(name, self._graph.nodes)
+            node, dot, port = str(name).partition(".")
+            if dot and node in self._graph:
+                near = f"a port is diagram['{node}']['{port}']."
             raise WiringError([f"no block '{name}' in diagram '{self.name}'; {near}"])
         found: dict[str, Any] = self._graph.nodes[name]
         return found

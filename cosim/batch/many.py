@@ -175,7 +175,8 @@ def _listed(runs: int | Sequence[Mapping[str, Any]] | Mapping[str, Any]) -> list
             raise PlantloopError(f"run {k} is {shown(run)}, expected a dict.", value=run, hint=RUNS)
         for key in run:
             if key not in KEYS:
-                raise PlantloopError(f"run {k} has a key '{key}'; {near_miss(str(key), KEYS)}", value=key)
+                text = f"run {k} has a key '{key}'; {near_miss(str(key), KEYS)}"
+                raise PlantloopError(text, value=key, hint=RUNS)
     return listed
 
 

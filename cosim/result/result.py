@@ -51,6 +51,20 @@ class UnknownSignalError(PlantloopError, KeyError):
     __str__ = Exception.__str__  # KeyError would print the quoted representation of the message
 
 
+INSTEAD = {
+    **dict.fromkeys(("t", "times", "tout"), "the instants are result.time."),
+    **dict.fromkeys(
+        ("y", "x", "yout", "xout", "outputs", "values", "data"), "a signal is result['block.port']."
+    ),
+    **dict.fromkeys(("df", "to_df", "to_dataframe", "dataframe"), "write result.to_pandas()."),
+    **dict.fromkeys(("to_netcdf", "to_nc", "to_xarray_dataset"), "write result.save('run.nc')."),
+    **dict.fromkeys(("to_csv", "write", "export"), "write result.save('run.csv')."),
+    "to_parquet": "write result.to_pandas().to_parquet('run.parquet').",
+    "to_numpy": "a signal is the array result['block.port'].",
+}
+"""What other tools call something of a result, and what to write: for messages alone."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The record of one run, complete or partial.
@@ -111,6 +125,19 @@ class Result:
         }
         for key, value in frozen.items():
             object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Only what is not there: it says how to come to a signal, a table or a file."""
+            raise AttributeError(f"a Result has no attribute '{name}'; {self._instead(name)}")
+
+    def _instead(self, name: str) -> str:
+        """What to write for a name that a Result has not."""
+        signals = [s for s in self.__dict__.get("signals", ()) if s == name or s.startswith(f"{name}.")]
+        if signals:
+            return f"a signal is result['{signals[0]}']."
+        return INSTEAD.get(name) or near_miss(name, [n for n in dir(type(self)) if n[0] != "_"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through the constructor: mapping proxies cannot be pickled, read-only flags get lost."""
