@@ -1,4 +1,4 @@
-"""The page on studies: its metrics and requirements run and are those of closed forms; every name is on it."""
+"""The page on studies: its metrics and requirements run, and are those of closed forms; names are on it."""
 
 import re
 import tomllib
