@@ -38,10 +38,10 @@ def state_sizes(A: Any, B: Any, C: Any, D: Any) -> np.ndarray:
     n = len(A)
     if not n or not all(np.isfinite(M).all() for M in (A, B, C, D)):
         return np.ones(n)
-    from scipy.linalg import matrix_balance  # slow to import
+    from scipy.linalg.lapack import dgebal  # slow to import
 
     with np.errstate(all="ignore"):
-        balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
+        balanced, _, _, scale, _ = dgebal(A, scale=1, permute=0)
         B, C = B / scale[:, None], C * scale
         seen, reached = _responses(balanced, B, C, D)
         typical = np.where(reached > 0, np.minimum(reached, 1.0), 1.0)
@@ -52,21 +52,20 @@ def state_sizes(A: Any, B: Any, C: Any, D: Any) -> np.ndarray:
 
 
 def _responses(A: np.ndarray, B: np.ndarray, C: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What of every output an error of 1 in every state changes (p, n), and what an input of 1 does (p,)."""
-    seen, reached, terms = np.abs(C), np.abs(D).max(axis=1, initial=0.0), np.zeros(len(C))
-    for s in _rates(A):
-        try:
-            R = np.linalg.inv(s * np.eye(len(A)) - A)
-        except np.linalg.LinAlgError:
-            continue
-        seen = np.fmax(seen, np.abs(s * (C @ R)))
-        x = R @ B
-        reached = np.fmax(reached, np.abs(C @ x + D).max(axis=1, initial=0.0))
-        terms = np.fmax(terms, (np.abs(C) @ np.abs(x)).max(axis=1, initial=0.0))
+    """What of every output a change of 1 of every state changes (p, n), and what an input of 1 does (p,)."""
+    s = _rates(A)[:, None, None]
+    try:
+        R = np.linalg.inv(s * np.eye(len(A)) - A)  # (rates, n, n)
+    except np.linalg.LinAlgError:  # nothing that is known of it
+        return np.abs(C), np.abs(D).max(axis=1, initial=0.0)
+    x = R @ B
+    seen = np.fmax(np.abs(C), np.abs(s * (C @ R)).max(axis=0))
+    reached = np.fmax(np.abs(D), np.abs(C @ x + D).max(axis=0)).max(axis=1, initial=0.0)
+    terms = (np.abs(C) @ np.abs(x)).max(axis=(0, 2), initial=0.0)
     return seen, np.fmax(reached, CANCELS * terms)
 
 
-def _rates(A: np.ndarray) -> list[float]:
+def _rates(A: np.ndarray) -> np.ndarray:
     """The rates of a system [1/s], and 1, as powers of two; those that are faster than what grows."""
     poles = np.linalg.eigvals(A)
     sizes = np.abs(poles)
@@ -76,4 +75,5 @@ def _rates(A: np.ndarray) -> list[float]:
     bits = np.unique([near - 1, near, near + 1]) * apart
     growth = 2.0 * max(poles.real.max(initial=0.0), 0.0)
     found = 2.0**bits
-    return [float(s) for s in found[found > growth]] or [4.0 * growth]
+    found = found[found > growth]
+    return found if len(found) else np.array([4.0 * growth])
