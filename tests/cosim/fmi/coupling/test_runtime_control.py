@@ -54,7 +54,9 @@ def samples(runtime, into, *rows):
 
 def coupling(runtime, order=1, **fields):
     """Outputs (smooth, smooth) and inputs (smooth, not) of one, of the other an output (not) and an input."""
-    units = runtime.ffi.new("pl_fmu_unit[]", 2)
+    every = runtime.ffi.new("pl_fmu_unit[]", 3)
+    units = every + 1  # what lies before is no unit of this coupling
+    samples(runtime, every[0].out, [55.0])
     ints = lambda *given: runtime.array(given, "int32_t")
     samples(runtime, units[0].out, [1.0, -5.0], [-3.0, 2.0])
     samples(runtime, units[0].u, [7.0, 9.0])
@@ -67,9 +69,9 @@ def coupling(runtime, order=1, **fields):
     m = runtime.new(
         "pl_coupling", run=runtime.run({}, {}, log=log), units=units, n_units=2, n_inputs=3, n_outputs=3,
         order=order, adds_up=ints(1, 0, 1, 1, -9), watched=ints(1, 1, 1, 1, 1, 0),
-        tried=runtime.array([0.0] * 6 * N), **given,
+        tried=runtime.array([*[0.0] * 6 * N, 55.0]), **given,
     )  # fmt: skip
-    runtime.kept += [units, log]
+    runtime.kept += [every, log]
     return m
 
 
@@ -123,7 +125,7 @@ def test_what_counts_as_a_jump(runtime, reversed_):
         assert runtime.c.jumps_of(m, 1.0, 0) == jumped
         changes = [0.0] * N
         changes[k] = max(abs(first), abs(second))
-        assert list(m.tried[BEFORE : BEFORE + N]) == changes
+        assert list(m.tried[BEFORE : BEFORE + N + 1]) == [*changes, 55.0]
         assert runtime.c.jumps_of(m, 1.5, 0) == 0  # first the step is made shorter
         assert runtime.c.jumps_of(m, 1.5, 1) == jumped  # where the jump is the same as before
         m.tried[BEFORE + k] = changes[k] / 0.7 * 1.01
