@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import blocks as B
-from cosim import FMU, Coupling, Diagram, Simulation
+from cosim import FMU, Coupling, Diagram, Simulation, Triggered
 from cosim.engines.native import bindings as b
 from cosim.fmi.coupling import compiled_master
 from cosim.fmi.coupling.compiled_master import CompiledMaster
@@ -188,6 +188,33 @@ def test_blocks_of_ours_are_idle_where_they_change_at_ticks_only(what):
         d.connect("b.y", d.add("own", block)["u"])
     with coupled(d) as m:
         assert (bool(m._table.idle), bool(m._table.only_counts)) == (idle, counts)
+
+
+@needs_compiler
+@pytest.mark.parametrize("two_rates", [True, False])
+def test_ticks_are_those_of_any_rate_but_not_of_every_instant(two_rates):
+    """What a trigger calls may be called at any instant."""
+    d = grounded(pair())
+    if two_rates:
+        for k, sample in enumerate(("1/4", "1/8")):
+            d.connect("b.y", d.add(f"hold{k}", B.Hold(sample=sample))["u"])
+    else:
+        d.connect("b.y", d.add("part", Triggered(B.Gain(2.0)))["u"])
+        d.connect(d.add("when", B.Step(time=0.3))["y"], "part.trigger")
+    with coupled(d) as m:
+        assert bool(m._table.idle) is two_rates
+
+
+@needs_compiler
+def test_parameters_that_changed_are_given_before_compiled_code_goes_on():
+    with coupled(grounded(pair()), until=1.0) as m:
+        assert m.can_run and any(len(m.macro.exchange.parameters(k)) for k in range(2))
+        for k in range(2):
+            place = m.macro.coupled.units[k].parameters[-1]
+            m.engine.context.p[place] += 1.0
+            assert not m.can_run
+            m.macro.runs[k].tune(m.macro.exchange.parameters(k))
+            assert m.can_run
 
 
 @needs_compiler
