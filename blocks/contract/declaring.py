@@ -26,7 +26,14 @@ from blocks.contract.declared import (
     Term,
     ValueRange,
 )
-from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Evolving, Memory, Slope
+from blocks.contract.memories import (
+    AlgebraicUnknown,
+    ContinuousState,
+    CountedInstants,
+    Evolving,
+    Memory,
+    Slope,
+)
 from blocks.contract.rate import Rate, Ticks
 from blocks.contract.symbols import Array, as_array, as_matrix, as_scalar, column, hash_of
 from blocks.contract.units import Found, PhysicalUnit, Units, UnitText, units_of
@@ -156,13 +163,17 @@ class Declarations:
             tuple(self._counted_anew),
         )
 
-    def known(self, without: Sequence[ca.SX] = ()) -> list[tuple[ca.SX, np.ndarray]]:
+    def known(self, without: Sequence[ca.SX] = (), time: float = 0.0) -> list[tuple[ca.SX, np.ndarray]]:
         """Every symbol declared so far with its value at the start; not the time, nor those in `without`.
 
-        Inputs are zero, no tick has passed. To look at equations with numbers while they are being written.
+        Inputs are zero, no tick has passed; listed instants have where they are not after `time` [s]. To look
+        at equations with numbers while they are being written.
         """
         left_out = {hash_of(e) for symbols in without for e in symbols.nonzeros()}
-        pairs = [(m.symbol, m.initial) for m in self._memories.values()]
+        pairs = [
+            (m.symbol, m.passed(time) if isinstance(m, CountedInstants) else m.initial)
+            for m in self._memories.values()
+        ]
         pairs += [(p.symbol, p.value[p.mask]) for p in self._parameters.values()]
         pairs += [(i.symbol, np.zeros(i.size)) for i in self._inputs.values()]
         pairs += [(symbol, np.zeros(symbol.numel())) for three in self._rates.values() for symbol in three]

@@ -419,6 +419,10 @@ class CountedInstants(Memory):
 
     word: ClassVar[str] = "a count of instants"
 
+    def passed(self, time: float) -> np.ndarray:
+        """The count (1,) when the `time` [s] is so much; an instant that is now has passed."""
+        return np.array([float(np.searchsorted(self.times.nearest, time, side="right"))])
+
 
 @dataclass(frozen=True)
 class AlgebraicUnknown(Evolving):

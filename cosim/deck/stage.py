@@ -271,7 +271,7 @@ def moved_context(
 ) -> Context:
     """A context of `system` at a time [s] that keeps every value whose name and size existed before.
 
-    Listed instants are counted anew when it runs.
+    Listed instants have passed where they are not later: constraints are closed with those counts.
 
     also : a context of `system` itself whose memories are kept where `before` does not have them
     """
@@ -288,9 +288,10 @@ def moved_context(
         if was is not None and held.memory.continues(was.memory):
             new.h[held.index] = context.h[was.index]
             new.next[held.index] = context.next[was.index]
-    for name, passed in system.held_of(CountedInstants).items():
-        new.instants[name] = 0
-        new.h[passed.index] = 0.0
+    for name, count in system.held_of(CountedInstants).items():
+        passed = count.memory.passed(time)
+        new.instants[name] = int(passed[0])
+        new.h[count.index] = passed
     _unknowns(system, before, context, new)
     return new
 

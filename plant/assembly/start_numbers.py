@@ -1,4 +1,4 @@
-"""Equations of a start as functions of coordinates and rates, all other symbols at their initial values."""
+"""Equations of a start as functions of coordinates and rates, all other symbols as they are at the start."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ ROOT = 1e-14  # relative: how well unknowns of implicit variables are solved for
 class StartNumbers:
     """Functions of (q, qd) at a time, with every other symbol of the equations at its initial value.
 
+    Counts of listed instants are those of the time.
+
+    time : s            may be changed: what was made before follows
     roots : unknowns in the equations, which are solved for at each place
     """
 
     def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float, roots: Roots) -> None:
         self._b, self._q, self._qd, self.time, self._roots = b, q, qd, time, roots
         self._clock = ca.SX(b.time)
+        self._at: tuple[float, np.ndarray] | None = None  # a time, and values then
         self._newest = {
             hash_of(v): value for s, many in b.known() for v, value in zip(s.nonzeros(), many, strict=True)
         }
@@ -36,14 +40,14 @@ class StartNumbers:
         from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
 
         v = self._roots.v
-        symbols, values = self._others
+        symbols = ca.vertcat(ca.SX(0, 1), *self._others)
         outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
         f = ca.Function("sample", [self._q, self._qd, self._clock, symbols, v], outputs)
         solve = self._solver(symbols)
 
         def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
             rates = np.zeros(self._qd.numel()) if qd is None else qd
-            known = [ca.DM(q), ca.DM(rates), ca.DM(self.time), ca.DM(values)]
+            known = [ca.DM(q), ca.DM(rates), ca.DM(self.time), ca.DM(self._values)]
             found = f.call([*known, solve(known)])
             numbers = [np.array(e.nonzeros()) for e in found]
             shapes = [e.sparsity() for e in found[len(columns) :]]
@@ -56,11 +60,21 @@ class StartNumbers:
         return evaluate
 
     @cached_property
-    def _others(self) -> tuple[ca.SX, np.ndarray]:
-        """All symbols (n, 1) besides coordinates, rates and unknowns, and their values (n,)."""
-        others = self._b.known([self._q, self._qd, self._roots.v])
-        symbols = ca.vertcat(ca.SX(0, 1), *[s for s, _ in others])
-        return symbols, np.concatenate([np.zeros(0), *[v for _, v in others]])
+    def _others(self) -> list[ca.SX]:
+        """All symbols besides coordinates, rates and unknowns, as far as they are there when first asked."""
+        return [s for s, _ in self._known() if s.numel()]
+
+    @property
+    def _values(self) -> np.ndarray:
+        """Their values (n,) at the present time."""
+        if self._at is None or self._at[0] != self.time:
+            now = {hash_of(s.nonzeros()[0]): v for s, v in self._known() if s.numel()}
+            values = [now[hash_of(s.nonzeros()[0])] for s in self._others]
+            self._at = self.time, np.concatenate([np.zeros(0), *values])
+        return self._at[1]
+
+    def _known(self) -> list[tuple[ca.SX, np.ndarray]]:
+        return self._b.known([self._q, self._qd, self._roots.v], self.time)
 
     def _solver(self, symbols: ca.SX) -> Callable[[list[Any]], Any]:
         """Function from all other numbers to those of the unknowns, by Newton's method from the last ones."""

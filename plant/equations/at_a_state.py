@@ -18,7 +18,7 @@ import numpy as np
 from blocks.arguments import real_numbers
 from blocks.contract.declared import Declared
 from blocks.contract.event_memories import Branch
-from blocks.contract.memories import AlgebraicUnknown
+from blocks.contract.memories import AlgebraicUnknown, CountedInstants
 from blocks.contract.symbols import hash_of
 from blocks.errors import ModelError, near_miss
 from plant.constraints.closure import Closure
@@ -70,6 +70,7 @@ class EquationsAt:
         self._values = {f"state {m.name}": m.initial for m in rest}
         self._values |= {f"inputs {i.name}": np.zeros(i.size) for i in declared.inputs}
         self._values |= {f"parameter {p.name}": p.value[p.mask] for p in declared.parameters}
+        self._counts = {f"state {m.name}": m for m in rest if isinstance(m, CountedInstants)}
         self._values["ticks"] = np.zeros(declared.tick_symbols.numel())
         z = ca.vertcat(ca.SX(0, 1), *[m.symbol for m in unknowns])
         symbols = [m.symbol for m in rest] + [i.symbol for i in declared.inputs]
@@ -95,7 +96,7 @@ class EquationsAt:
         """The equations at a state; see `plant.block.Plant.motion_at`."""
         q, qd = (part.copy() for part in start)
         n, m = len(self.columns), len(self.rows)
-        others = dict(self._values)
+        others = self._values | {key: memory.passed(time) for key, memory in self._counts.items()}
         own = {}
         for what, given in (("state", state), ("inputs", inputs)):
             for name, value in given.items():

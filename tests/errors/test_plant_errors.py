@@ -72,7 +72,13 @@ def test_motions_that_jump(level, what, expr):
     refused(axle(jump), "Motion_Joint id=1", f"its {what} jumps at TIME = 1", "STEP(TIME,")
 
 
-@pytest.mark.parametrize("level, expr", [("D", "IF(TIME-1: 0, 0, TIME-1)"), ("A", "IF(TIME-1: 0, 0, 1)")])
+@pytest.mark.parametrize(
+    "level, expr",
+    [
+        ("D", "IF(TIME-1: 0, 0, TIME-1)"), ("A", "IF(TIME-1: 0, 0, 1)"),
+        ("D", "IF(TIME+0.5: 1, 0, 0)"), ("D", "IF(TIME: 1, 0, 0)"),  # before the start, and there
+    ],
+)  # fmt: skip
 def test_corners_and_accelerations_may_jump(level, expr):
     motion = Motion_Joint(id=1, joint_id=1, joint_type="R", val_type=level, expr=expr)
     d = Diagram()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from blocks import BlockError
+from blocks.contract.block import Equations
 from blocks.contract.event_memories import Branch, ModeMemory
 from blocks.contract.memories import (
     AcceptedMemory,
@@ -20,6 +21,7 @@ from blocks.contract.memories import (
     Slope,
 )
 from blocks.contract.rate import Ticks
+from blocks.contract.symbols import tracing
 from blocks.contract.trace import trace
 from cosim import Diagram, Simulation, simulate
 from tests.helpers.made import Made
@@ -217,3 +219,15 @@ def test_instants_are_counted_from_none():
     probe = trace(Made(lambda b: b.output("y", b.instants([1.0, 2.0]))), {})
     (counted,) = probe.declared.memories_of(CountedInstants)
     assert counted.initial.tolist() == [0.0]
+
+
+def test_which_listed_instants_have_passed():
+    """Also those before the start; one that is now has."""
+    with tracing():
+        b = Equations({})
+        b.instants([0.5, -1.0, 0.0, 2.0])
+        (count,) = b.declared().memories
+        for time, passed in ((-2.0, 0.0), (-1.0, 1.0), (0.0, 2.0), (0.4, 2.0), (0.5, 3.0), (9.0, 4.0)):
+            assert count.passed(time).tolist() == [passed]
+            assert [value.tolist() for _, value in b.known(time=time)] == [[passed]]
+        assert [value.tolist() for _, value in b.known()] == [[2.0]]

@@ -165,3 +165,19 @@ def test_turns_go_on_where_a_hinge_is_switched_off_and_on(coordinates, ends):
     known = 10 * np.sin(found.time)
     assert turned == pytest.approx(known, abs=1e-7)
     assert torque == pytest.approx(-known if i == 20 else known, abs=1e-7)
+
+
+def test_a_motion_with_a_corner_goes_on_where_it_is(coordinates):
+    """Switching off a force closes the constraints anew: after the corner at 0.1 s, not as before it."""
+    model = pendulum(0.0) + (
+        '<Motion_Joint id="1" joint_id="1" joint_type="R" expr="IF(TIME-0.1: 0, 0, 0.3*(TIME-0.1))"/>'
+        '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" ref_marker_id="0" fx_expression="3"/>'
+    )
+    commands = TIGHT + simulate("Transient", end_time=0.2) + off("Force_Vector_OneBody", 1)
+    run = ran(model, commands + simulate("Transient", end_time=0.5), coordinates=coordinates)
+    t = run.result.time
+    x, _, w = run.result["plant.request_rod"].T
+    late = t > 0.2
+    assert np.abs(x[t == 0.2]) == pytest.approx(0.5 * np.sin(0.03), abs=1e-9)
+    assert np.abs(x[late]) == pytest.approx(0.5 * np.sin(0.3 * (t[late] - 0.1)), abs=1e-9)
+    assert np.abs(w[late]) == pytest.approx(0.3, abs=1e-9)

@@ -89,6 +89,18 @@ def test_a_constraint_on_time_is_closed_at_its_time():
     assert there.start[0] == pytest.approx([0.3]) and there.rates[0] == pytest.approx([0.5])
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize(("time", "angle", "rate"), [(0.5, 0.0, 0.0), (2.0, 0.3, 0.3)])
+def test_a_constraint_with_a_corner_is_closed_as_it_is_at_its_time(coordinates, time, angle, rate):
+    """At 2 s it was closed as before the corner at 1 s."""
+    motion = '<Motion_Joint id="1" joint_id="1" joint_type="R" expr="IF(TIME-1: 0, 0, 0.3*(TIME-1))"/>'
+    plant = Plant.read(deck(pendulum(0.0) + motion), coordinates=coordinates)
+    there = carried(plant, plant, plant.start, plant.rates, time)
+    found = everywhere(there, there.start, there.rates)["Body_Rigid", 2]
+    assert np.abs(found[0]) == pytest.approx(0.5 * np.sin(angle), abs=1e-12)
+    assert np.abs(found[13]) == pytest.approx(rate, abs=1e-12)  # about Y
+
+
 def test_a_latch_leaves_the_common_velocity():
     """Perpendicular push on a rod that is switched to a hinge: momentum about the hinge stays."""
     free = pendulum(0.0).replace('label="hinge"', 'label="hinge" is_active="FALSE"')

@@ -321,6 +321,13 @@ def test_hard_constraint_through_variables_of_each_other(coordinates, engine):
     assert run(plant, engine) == pytest.approx(HELD, abs=1e-8)
 
 
+def test_hard_constraint_through_a_variable_defined_by_itself(coordinates, engine):
+    """v = v/2 + (x^2 + x)/2 is v = x^2 + x."""
+    itself = Reference_Variable(id=1, expr="0.5*VARVAL(1) + 0.5*(DX(20)**2 + DX(20))", ic=0.4)
+    plant = rail(coordinates, itself, PUSH, hard("VARVAL(1) - 0.75 - 0.5*TIME**2"), show=SHOWN)
+    assert run(plant, engine) == pytest.approx(HELD, abs=1e-8)
+
+
 def test_general_constraint_on_a_velocity_through_an_implicit_variable(coordinates, engine):
     """v = 0 with v^3 + v = (x' - t)^3 + x' - t, so x' = t, against a push of 3."""
     given = Reference_Variable(

@@ -106,6 +106,8 @@ def test_an_equation_with_a_penalty_is_told_once(tmp_path):
     through = Reference_Variable(id=8, expr="2*VARVAL(7)")
     (line,) = told(tmp_path, through, Reference_Variable(id=7, expr="VARVAL(8) - DX(20)", **penalty))
     assert "its g depends on VARVAL(7)" in line
+    equation = Reference_Variable(id=7, expr="VARVAL(7) - DX(20)", is_implicit=True)
+    assert told(tmp_path, equation) == []  # it says nothing of a penalty
 
 
 def test_the_smoothing_of_a_force_that_acts_on_both_sides(tmp_path):

@@ -12,8 +12,10 @@ import pytest
 from blocks.errors import ModelError
 from cosim.block_alone import system_of
 from plant import Plant
+from plant.elements import Force_Vector_OneBody
 from plant.equations.at_a_state import EquationsAt
 from tests.helpers.plants import deck
+from tests.helpers.slider import on_rail
 
 FOUR_BAR = Path(__file__).parents[3] / "examples" / "four_bar" / "four_bar.xml"
 pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
@@ -180,3 +182,16 @@ def test_algebraic_unknowns_are_found_by_newtons_method():
     assert EquationsAt._root(at, [], []) == pytest.approx([2.0, 3.0], rel=1e-12)
     none = SimpleNamespace(_guess=np.zeros(0))
     assert EquationsAt._root(none, [], []).size == 0
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_force_that_jumps_is_that_of_the_time(coordinates):
+    """3 N from 1 s on, on 2 kg; 1 N before -1 s: whatever the time, it was that of before all instants."""
+    force = Force_Vector_OneBody(
+        id=1, type="FORCEONLY", marker_id=20, ref_marker_id=0,
+        fx_expression="IF(TIME-1: 0, 0, 3) + IF(TIME+1: 1, 0, 0)",
+    )  # fmt: skip
+    plant = Plant.from_model(on_rail(force), coordinates=coordinates)
+    x = 0 if coordinates == "joint" else -3
+    for time, expected in ((-2.0, 0.5), (0.0, 0.0), (0.99, 0.0), (2.0, 1.5)):
+        assert plant.motion_at(time=time).qdd[x] == pytest.approx(expected, abs=1e-12)
