@@ -79,7 +79,9 @@ def matrix(view: StudyView) -> str:
         edges = np.linspace(0, met.shape[1], COLUMNS + 1).astype(int)
         met = np.add.reduceat(met, edges[:-1], axis=1) / np.diff(edges)
         failed = np.zeros(COLUMNS, bool)
-        words = f"case: of some {len(table) // COLUMNS} neighbours blue all meet it, orange none"
+        several = len(table) // COLUMNS
+        number = f"some {several}" if several > 1 else "one or two"
+        words = f"case: of {number} neighbours blue all meet it, orange none"
     figure = _new(9, 0.9 + 0.35 * len(met))
     axes = figure.subplots()
     colours = LinearSegmentedColormap.from_list("met", [NOT_MET, MET]).with_extremes(bad="black")

@@ -62,7 +62,10 @@ def test_requirements_of_many_cases_are_shown_by_the_share_that_meets_them(done,
     met = done.table["low & <safe>"].to_numpy(dtype=float)
     shown = drawn[0].axes[0].images[0].get_array()
     assert np.allclose(shown, met.reshape(4, 8).mean(axis=1)[None], atol=1e-15)
-    assert "some 8 neighbours" in drawn[0].axes[0].get_xlabel()
+    assert "of some 8 neighbours" in drawn[0].axes[0].get_xlabel()
+    monkeypatch.setattr(report_pictures, "COLUMNS", 20)
+    report_pictures.matrix(done)
+    assert "of one or two neighbours" in drawn[1].axes[0].get_xlabel()
 
 
 @pytest.mark.slow
