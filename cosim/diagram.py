@@ -467,9 +467,13 @@ class Diagram(DiagramWires):
         """Change counters of this diagram and all in it."""
         return (self._version, *(v for b in self._inside() for v in b._versions()))
 
-    def _inside(self) -> Iterator[Diagram]:
-        for _, block in self._graph.nodes(data="block"):
-            yield from _diagrams(block)
+    def _inside(self) -> tuple[Diagram, ...]:
+        """The diagrams in its nodes; found once until it changes."""
+        found: tuple[Diagram, ...] | None = self._kept.get("inside")
+        if found is None:
+            blocks = self._graph.nodes(data="block")
+            self._kept["inside"] = found = tuple(inner for _, block in blocks for inner in _diagrams(block))
+        return found
 
     def __getattr__(self, name: str) -> Any:
         """Only what is not there: it says how to come to a block, and how a diagram is run."""

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from blocks.arguments import function
@@ -36,8 +36,9 @@ def check_progress(progress: Any) -> Progress | None:
     return function(progress, "progress", "one number; True shows a bar")
 
 
-@contextmanager
-def telling(progress: Any, until: float, unit: str = "s simulated") -> Iterator[Progress | None]:
+def telling(
+    progress: Any, until: float, unit: str = "s simulated"
+) -> AbstractContextManager[Progress | None]:
     """What to call with the present time [s] (or another count that ends at `until`).
 
     progress : a function, called as it is; True for a bar, which is a few lines where standard error is no
@@ -48,9 +49,11 @@ def telling(progress: Any, until: float, unit: str = "s simulated") -> Iterator[
     PlantloopError      something else
     """
     called = check_progress(progress)
-    if progress is not True:
-        yield called
-        return
+    return nullcontext(called) if progress is not True else _bar_or_lines(until, unit)
+
+
+@contextmanager
+def _bar_or_lines(until: float, unit: str) -> Iterator[Progress]:
     with progress_bar(until, unit) as shown:
         yield shown or _lines(until, unit)
 

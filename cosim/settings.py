@@ -170,11 +170,14 @@ class RunSettings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        for f in SETTINGS.values():
-            value = getattr(self, f.name)
-            if value is not f.default:
-                object.__setattr__(self, f.name, f.metadata["rule"].checked(f.name, value))
-        changed = {n: "RunSettings" for n, f in SETTINGS.items() if getattr(self, n) != f.default}
+        values, changed = vars(self), {}
+        for name, f in SETTINGS.items():
+            if values[name] is f.default:
+                continue
+            value = f.metadata["rule"].checked(name, values[name])
+            object.__setattr__(self, name, value)
+            if value != f.default:
+                changed[name] = "RunSettings"
         object.__setattr__(self, "origins", MappingProxyType(changed | mapped(self.origins, "origins")))
         if (wrong := misplaced(self.solver, self.origins)) is not None:
             kind, right = ("adaptive", ADAPTIVE_ONLY) if self.adaptive else ("fixed-step", FIXED_ONLY)

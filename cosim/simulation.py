@@ -9,6 +9,7 @@ import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 import casadi as ca
@@ -24,9 +25,10 @@ from cosim.diagram import Diagram
 from cosim.driven import driven
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine, Logged, left
-from cosim.engines.reference.log import given_times, log_times
+from cosim.engines.reference.log import SMALL, given_times, log_times
 from cosim.names import mapped
 from cosim.progress import Progress, telling
+from cosim.result.checked_values import checked_events, plain
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
@@ -176,7 +178,7 @@ class Simulation:
         self._unchecked.clear()
         self._engine.allow(self._wall.total)
         try:
-            with self._wall.running(), telling(progress, until) as tell:
+            with self._wall, telling(progress, until) as tell:
                 self._engine.advance(until, tell)
         except PlantloopError as error:
             if isinstance(error, StepCollapsed):
@@ -339,19 +341,21 @@ class Simulation:
             warn_of_unmet(self.system, logged.events, self._engine.context.signs)
         self._ranges.warn(logged, self._engine.context.p)
         logged = strip(logged, self._hidden)
-        return Result(
+        logged.freeze()
+        return Result.of_run(
             name=self.system.name,
             time=logged.time,
-            signals=logged.signals,
+            signals=MappingProxyType(logged.signals),
             tree=self.system.tree(self._names),
-            ticks_of=logged.ticks,
-            events=logged.events,
-            settings=self._all_settings(),
-            statistics=self._statistics(),
+            ticks_of=MappingProxyType(logged.ticks),
+            events=checked_events(logged.events),
+            settings=MappingProxyType(self._all_settings()),
+            statistics=MappingProxyType(self._statistics()),
             complete=complete,
             message=message or self._engine.context.stopped,
             origin=self._origin,
             coupling=self._engine.coupling(),
+            drawing=None,
         )
 
     def live_plot(
@@ -382,17 +386,14 @@ class Simulation:
         why = f": {self._engine.why}" if self._engine.why else ""
         found["engine"] = SettingValue(self._engine.name, f"engine='{s.engine}'{why}")
         for kind, values in self.given.items():
-            found |= {name: SettingValue(np.asarray(v).tolist(), f"{kind}=") for name, v in values.items()}
-        found |= {
-            f"port {name}": SettingValue(text, "diagram") for name, text in self.system.port_rates.items()
-        }
-        found |= _versions()
-        found["system hash"] = SettingValue(self.system.hash, "equations and schedule")
-        return found
+            for name, value in values.items():
+                found[name] = SettingValue(plain(np.asarray(value)), f"{kind}=")
+        return found | self.system.derived.get("settings of all runs", lambda: _of_all_runs(self.system))
 
     def _statistics(self) -> dict[str, Any]:
-        counters = self._engine.counters
-        limited = sorted(counters.limited_by.items(), key=lambda item: -item[1])[:1]
+        counters, ticks = self._engine.counters, self._engine.context.ticks
+        rates = self.system.derived.get("rates in words", lambda: [str(rate) for rate in self.system.rates])
+        limited = max(counters.limited_by.items(), key=lambda item: item[1], default=None)
         return {
             "simulated time [s]": self.time,
             **self._wall.statistics(self._engine),
@@ -400,8 +401,8 @@ class Simulation:
             "rejected steps": counters.rejected,
             "evaluations": counters.evaluations,
             "events": counters.events,
-            "ticks": {str(r): n for r, n in zip(self.system.rates, self._engine.context.ticks, strict=True)},
-            "state that limited most steps": self.system.state_name(limited[0][0]) if limited else None,
+            "ticks": dict(zip(rates, ticks, strict=True)),
+            "state that limited most steps": self.system.state_name(limited[0]) if limited else None,
         }
 
 
@@ -413,15 +414,23 @@ def _versions() -> dict[str, SettingValue]:
     return {f"version of {name}": SettingValue(v, "installed") for name, v in versions.items()}
 
 
+def _of_all_runs(system: System) -> dict[str, SettingValue]:
+    """What results say of a system and what is installed, whatever the settings of a run."""
+    ports = {f"port {name}": SettingValue(text, "diagram") for name, text in system.port_rates.items()}
+    return ports | _versions() | {"system hash": SettingValue(system.hash, "equations and schedule")}
+
+
 Simulation.__doc__ = with_texts(Simulation.__doc__)
 
 
 def check_log(sim: Simulation, begin: float, until: float, times: np.ndarray | None) -> None:
     """Refuse a log that does not fit into memory, where its number of rows is known before the run."""
     settings, system = sim.settings, sim.system
-    rows, columns = float(0 if times is None else len(times)), system.tree(sim.names).width
+    rows, columns = float(0 if times is None else len(times)), system.tree(sim._names).width
     if times is None and len(system.x0) and not settings.adaptive:
         rows = (until - begin) / settings.step
+    if rows * (1 + columns) <= SMALL:
+        return
     check_memory(
         8.0 * rows * (1 + columns), f"a log of {rows:.3g} rows of {columns} numbers",
         "Log less often (log_every=), or fewer signals (signals=).",

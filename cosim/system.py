@@ -327,10 +327,14 @@ class System:
         """
         if names is None:
             return list(self.logged)
+        wanted = tuple(listed(names, "signals"))
+        return list(self.derived.get(("chosen", wanted), lambda: self._choose(wanted)))
+
+    def _choose(self, names: Sequence[str]) -> tuple[str, ...]:
         found: dict[str, None] = {}
-        for name in listed(names, "signals"):
+        for name in names:
             found |= dict.fromkeys(self._fitting(name) if "*" in name else [self.locate(name)[0]])
-        return list(found)
+        return tuple(found)
 
     def _fitting(self, pattern: str) -> list[str]:
         known = (*self.signals, *self.inner)

@@ -41,6 +41,13 @@ class Logged:
     ticks: dict[str, TickSeries]
     events: tuple[Event, ...] = ()
 
+    def freeze(self) -> None:
+        """Make its arrays read-only."""
+        for array in (self.time, *self.signals.values()):
+            array.flags.writeable = False
+        for series in self.ticks.values():
+            series.time.flags.writeable = series.values.flags.writeable = False
+
     def before(self, t: float) -> Logged:
         """What was logged up to and at time t [s]."""
         n = int(np.searchsorted(self.time, t, side="right"))

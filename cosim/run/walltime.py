@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
 from typing import Any
 
-from blocks.contract.callback import LiveCall
+from blocks.contract.callback import LiveCall, PythonCall
 from cosim.engines.engine import Engine
 from cosim.run.opaque_blocks import Instances
 from cosim.system import System
@@ -16,32 +14,27 @@ BLOCKS_SHOWN = 3  # in the line about the share of Python
 
 
 class WallTime:
-    """A clock that runs while an engine advances."""
+    """A clock that runs while an engine advances, in a ``with`` statement."""
 
     def __init__(self, system: System, instances: Instances) -> None:
         self.total = 0.0
-        self._system = system
-        self._calls: dict[LiveCall, str] = {}  # one may serve several blocks
-        for call, path in zip(system.calls, system.callers, strict=True):
-            live = instances.calls[call]
-            self._calls[live] = f"{self._calls[live]}, {path}" if live in self._calls else path
-        self._spent = dict.fromkeys(self._calls.values(), 0.0)
+        paths, self._ticked = system.derived.get("Python by path", lambda: _by_path(system))
+        self._calls: tuple[tuple[LiveCall, str], ...] = tuple(
+            (instances.calls[call], path) for call, path in paths.items()
+        )
+        self._spent = dict.fromkeys(paths.values(), 0.0)
 
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Count the time of an advance."""
-        began, before = time.perf_counter(), [call.spent for call in self._calls]
-        try:
-            yield
-        finally:
-            self.total += time.perf_counter() - began
-            for (call, path), spent in zip(self._calls.items(), before, strict=True):
-                self._spent[path] += call.spent - spent
+    def __enter__(self) -> None:
+        self._began, self._before = time.perf_counter(), [call.spent for call, _ in self._calls]
+
+    def __exit__(self, *problem: object) -> None:
+        self.total += time.perf_counter() - self._began
+        for (call, path), spent in zip(self._calls, self._before, strict=True):
+            self._spent[path] += call.spent - spent
 
     def statistics(self, engine: Engine) -> dict[str, Any]:
         """For `Result.statistics`: the wall time, and the share of Python if there is any."""
-        ticked = [s.path for s in self._system.schedule if s.external is not None]
-        spent = self._spent | dict.fromkeys(ticked, 0.0) | engine.counters.python
+        spent = self._spent | self._ticked | engine.counters.python
         found: dict[str, Any] = {"wall time [s]": self.total}
         if spent:
             found["time in Python [s]"] = spent
@@ -55,3 +48,11 @@ class WallTime:
         rest = f" and {len(paths) - BLOCKS_SHOWN} more" if len(paths) > BLOCKS_SHOWN else ""
         share = sum(spent.values()) / self.total if self.total > 0.0 else 0.0
         return f"{100 * share:.0f} % of the time in Python: {named}{rest}"
+
+
+def _by_path(system: System) -> tuple[dict[PythonCall, str], dict[str, float]]:
+    """The blocks of each function in the equations, and those called at ticks, with no time yet."""
+    paths: dict[PythonCall, str] = {}
+    for call, path in zip(system.calls, system.callers, strict=True):
+        paths[call] = f"{paths[call]}, {path}" if call in paths else path  # one may serve several blocks
+    return paths, {s.path: 0.0 for s in system.schedule if s.external is not None}

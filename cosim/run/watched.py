@@ -18,7 +18,9 @@ class WatchedSignalWarning(UserWarning):
 
 def warn_of_watched(system: System, events: Iterable[Event]) -> None:
     """Warn, block by block, of events that fired and have a warning: the first time, and how often."""
-    texts = {e.name: (e.path, e.warning) for e in system.events if e.warning}
+    texts: dict[str, tuple[str, str]] = system.derived.get(
+        "warnings of events", lambda: {e.name: (e.path, e.warning) for e in system.events if e.warning}
+    )
     if not texts:
         return
     times: dict[tuple[str, str], list[float]] = {}
@@ -37,8 +39,7 @@ def warn_of_early(system: System, events: Iterable[Event]) -> None:
 
     At the start they come after all that they read.
     """
-    segments = [s for s in system.schedule if isinstance(s, EventSegment)]
-    early = {s.path: s.early for s in segments if s.early and s.called_again < 0}
+    early: dict[str, tuple[str, ...]] = system.derived.get("early events", lambda: _early(system))
     if not early:
         return
     owners = {e.name: e.path for e in system.events if e.timed >= 0 and e.path in early}
@@ -58,12 +59,18 @@ def warn_of_early(system: System, events: Iterable[Event]) -> None:
         )
 
 
+def _early(system: System) -> dict[str, tuple[str, ...]]:
+    """What blocks read as before an instant, by path, where their loop is not gone through again."""
+    segments = [s for s in system.schedule if isinstance(s, EventSegment)]
+    return {s.path: s.early for s in segments if s.early and s.called_again < 0}
+
+
 def warn_of_unmet(system: System, events: Iterable[Event], signs: np.ndarray) -> None:
     """Warn of events that could not fire in a run from its start on, because it was beyond them all the time.
 
     signs : (ne,) of the crossings at the end; one that did not fire has kept that of the start
     """
-    if not any(event.unmet for event in system.events):
+    if not system.derived.get("any unmet", lambda: any(event.unmet for event in system.events)):
         return
     fired = {event.name for event in events}
     for event, sign in zip(system.events, signs, strict=True):

@@ -88,9 +88,14 @@ def _type(name: str) -> Any:
     return ffi().typeof(name)
 
 
+@once
+def _pointer_to(name: str) -> Any:
+    return ffi().typeof(f"{name} *")
+
+
 def new(name: str, *count: int) -> Structure:
     """A zero structure, or an array of some; it lives as long as somebody has it."""
-    return ffi().new(f"{name}[]", *count) if count else ffi().new(f"{name} *")
+    return ffi().new(_type(f"{name}[]"), *count) if count else ffi().new(_pointer_to(name))
 
 
 def copy(name: str, structure: Structure) -> Structure:
@@ -148,6 +153,11 @@ def constant(name: str) -> int:
 def size(name: str) -> int:
     """Bytes of a structure."""
     return int(ffi().sizeof(name))
+
+
+def address(functions: Library, name: str) -> Any:
+    """Where a function of a library is."""
+    return ffi().addressof(functions, name)
 
 
 def library(path: Path) -> Library:

@@ -21,19 +21,20 @@ class EventLog:
         self._layouts: list[_Layout] = system.derived.get("event layouts", lambda: _layouts(system))
         self._values = np.zeros(ROOM if self._layouts else 0)
         self._log = log
-        self.clear()
+        self._lend()
 
     def clear(self) -> None:
         """Forget all events."""
         self._log.used = 0
-        self._lend()
+        if self._log.values == b.ffi().NULL:  # they were discarded
+            self._lend()
 
     def _lend(self) -> None:
         self._log.values, self._log.capacity = b.pointer(self._values), len(self._values)
 
     def grow(self) -> None:
         """Have room for one more instant at which all events happen."""
-        more = sum(2 + 2 * layout.size for layout in self._layouts)
+        more = sum(layout.length for layout in self._layouts)
         grown = np.zeros(max(2 * len(self._values), self._log.used + more))
         grown[: self._log.used] = self._values[: self._log.used]
         self._values = grown
@@ -57,28 +58,29 @@ class EventLog:
         values, found, at = tuple(self._values[: self._log.used].tolist()), [], 0
         while at < len(values):
             layout = self._layouts[int(values[at + 1])]
-            event, middle = layout.event, at + 2 + layout.size
-            before, after = values[at + 2 : middle], values[middle : middle + layout.size]
-            old = event.before({name: before[place] for name, place in layout.parts})
-            new = {name: after[place] for name, place in layout.parts}
-            found.append(Event(values[at], event.name, old, new))
-            at = middle + layout.size
+            row, event = values[at : at + layout.length], layout.event
+            old, new = {}, {}
+            for name, before, after in layout.parts:
+                old[name], new[name] = row[before], row[after]
+            found.append(Event(row[0], event.name, event.before(old), new))
+            at += layout.length
         return EventList(found)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """An event, how many values its resets have, and where those of each target are among them."""
+    """An event, how many numbers are written of it, and where those of its targets are: before and after."""
 
     event: SystemEvent
-    size: int
-    parts: tuple[tuple[str, slice], ...]
+    length: int
+    parts: tuple[tuple[str, slice, slice], ...]
 
 
 def _layouts(system: System) -> list[_Layout]:
     found = []
     for event in system.events:
-        ends = np.cumsum([0, *(len(places) for _, places, _ in event.resets)]).tolist()
-        parts = tuple(zip(event.targets, map(slice, ends[:-1], ends[1:]), strict=True))
-        found.append(_Layout(event, ends[-1], parts))
+        ends = np.cumsum([2, *(len(places) for _, places, _ in event.resets)])  # behind its time and number
+        size = int(ends[-1]) - 2
+        before, after = (map(slice, e[:-1].tolist(), e[1:].tolist()) for e in (ends, ends + size))
+        found.append(_Layout(event, 2 + 2 * size, tuple(zip(event.targets, before, after, strict=True))))
     return found

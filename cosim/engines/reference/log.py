@@ -24,6 +24,7 @@ from cosim.system import System
 from cosim.system_parts import Signal
 
 DEFAULT_INTERVALS = 1000
+SMALL = 10**5  # rows or instants for which there is memory
 SNAP = 1e-12  # relative; a log time this close to a stop is that stop (0.15000000000000002 is 0.15)
 
 
@@ -61,7 +62,7 @@ def log_times(
     first = -(-Fraction(start) // every) if start else 0
     last = _multiple_before(until, every)
     count = last - int(first) + 1
-    if count > 0:
+    if count > SMALL:
         check_memory(
             16.0 * min(count, 2**999), f"log_every={shown(log_every)} s over {until:g} s", "Log less often."
         )

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from blocks.contract.derived import Derived
 from cosim.run import walltime
 from cosim.run.walltime import WallTime
 
@@ -16,15 +17,18 @@ class Live:
     spent: float
 
 
+def system(calls=(), callers=(), schedule=()):
+    return SimpleNamespace(calls=calls, callers=callers, schedule=schedule, derived=Derived())
+
+
 def test_time_of_advances_and_of_calls_within_them(monkeypatch):
     """Two blocks share one call; what it took before is not counted, what others say is added."""
     clock = SimpleNamespace(now=10.0)
     monkeypatch.setattr(walltime.time, "perf_counter", lambda: clock.now)
     shared, own = Live(5.0), Live(7.0)
-    system = SimpleNamespace(calls=["f", "g", "f"], callers=["a", "b", "c"], schedule=[])
-    found = WallTime(system, SimpleNamespace(calls={"f": shared, "g": own}))
+    found = WallTime(system(["f", "g", "f"], ["a", "b", "c"]), SimpleNamespace(calls={"f": shared, "g": own}))
     for seconds, in_f, in_g in ((4.0, 0.5, 0.25), (6.0, 1.0, 0.0)):
-        with found.running():
+        with found:
             clock.now += seconds
             shared.spent += in_f
             own.spent += in_g
@@ -38,7 +42,7 @@ def test_time_of_advances_and_of_calls_within_them(monkeypatch):
 
 def test_a_block_in_python_that_was_not_due_has_taken_no_time():
     schedule = [SimpleNamespace(path=p, external=e) for p, e in (("f", print), ("gain", None), ("g", print))]
-    found = WallTime(SimpleNamespace(calls=[], callers=[], schedule=schedule), SimpleNamespace(calls={}))
+    found = WallTime(system(schedule=schedule), SimpleNamespace(calls={}))
     engine = SimpleNamespace(name="reference", counters=SimpleNamespace(python={"g": 0.25}))
     assert found.statistics(engine)["time in Python [s]"] == {"f": 0.0, "g": 0.25}
 
@@ -52,7 +56,7 @@ def test_a_block_in_python_that_was_not_due_has_taken_no_time():
     ],
 )
 def test_those_that_take_most_are_named(spent, text):
-    found = WallTime(SimpleNamespace(calls=[], callers=[], schedule=[]), SimpleNamespace(calls={}))
+    found = WallTime(system(), SimpleNamespace(calls={}))
     engine = SimpleNamespace(name="reference", counters=SimpleNamespace(python=spent))
     assert found.statistics(engine).get("engine") == (
         f"reference engine; {text.replace('75', '0')}" if text else None

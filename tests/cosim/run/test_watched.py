@@ -8,6 +8,7 @@ import pytest
 
 from blocks import Sine
 from blocks.contract.block import Block
+from blocks.contract.derived import Derived
 from cosim import Diagram, Simulation, simulate
 from cosim.run.watched import WatchedSignalWarning, warn_of_watched
 
@@ -16,7 +17,8 @@ SYSTEM = SimpleNamespace(
         SimpleNamespace(name="a.low", path="a", warning="too low"),
         SimpleNamespace(name="a.high", path="a", warning="too high"),
         SimpleNamespace(name="b.zero", path="b", warning=""),
-    ]
+    ],
+    derived=Derived(),
 )
 
 
