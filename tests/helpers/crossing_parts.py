@@ -78,7 +78,7 @@ class InC:
             context=self.context, settings=runtime.new("pl_settings", in_time=in_time), located=-1,
             g=doubles(places), g_rates=doubles(n), side=doubles(places), limit=doubles(places),
             reached=doubles(places), farthest=doubles(n), missed=doubles(n), new_signs=doubles(n),
-            out=doubles(9 * n), scratch=doubles(1), unprojected=doubles(1), special=ints([0] * n),
+            out=doubles(17 * n), scratch=doubles(1), unprojected=doubles(1), special=ints([0] * n),
             loud=ints([0] * n), wanted=ints([0] * places), looked_at=ints([0] * 2 * (places + 1)),
             stale_crossings=ints([0] * places), fired=ints([0] * n),
         )  # fmt: skip

@@ -43,20 +43,26 @@ void pl_all_looked_at(pl_run *r)
     memset(r->stale_crossings, 0, sizeof(int32_t) * (size_t)r->model->held_crossings->n_pieces);
 }
 
+/* What there is to look at: all, or what moves and what has changed. */
+static void note_looked_at(pl_run *r)
+{
+    const pl_model *m = r->model;
+
+    r->n_looked_at = 0;
+    if (r->held_known) evaluate_held(r);
+    look_at(r, r->held_known ? m->n_held_places : 0, m->n_places);
+}
+
 static void evaluate(pl_run *r, double t, const double *x)
 {
     const pl_model *m = r->model;
 
     pl_set_arguments(r, t, x);
-    r->n_looked_at = 0;
-    if (!r->held_known) {
+    note_looked_at(r);
+    if (r->held_known)
+        m->moving_crossings(&r->a, r->g);
+    else
         m->crossings->all(&r->a, r->g);
-        look_at(r, 0, m->n_places);
-        return;
-    }
-    evaluate_held(r);
-    m->moving_crossings(&r->a, r->g);
-    look_at(r, m->n_held_places, m->n_places);
 }
 
 static double sign(double v) { return v > 0 ? 1. : v < 0 ? -1. : v == 0 ? 0. : v; }
@@ -166,11 +172,9 @@ static int signs_by_value(pl_run *r)
     return n;
 }
 
-int pl_evaluate_crossings(pl_run *r, double t, const double *x)
+/* Signs of what is in r->g, at the arguments. */
+static int find_signs(pl_run *r)
 {
-    evaluate(r, t, x);
-    find_loud(r);
-    if (!r->n_loud) return PL_DONE;
     const int n = signs_by_value(r);
     pl_evaluate_some(r, r->model->crossing_rates, r->special, n, r->g_rates);
     for (int k = 0; k < n; k++) {
@@ -182,6 +186,13 @@ int pl_evaluate_crossings(pl_run *r, double t, const double *x)
         return PL_NO_SIGN;
     }
     return PL_DONE;
+}
+
+int pl_evaluate_crossings(pl_run *r, double t, const double *x)
+{
+    evaluate(r, t, x);
+    find_loud(r);
+    return r->n_loud ? find_signs(r) : PL_DONE;
 }
 
 /* Where it was looked at last. */
@@ -345,65 +356,118 @@ static void first_root(pl_run *r, double low, double high, double *first)
 
 #define TINY 1e-6 /* of its size in a piece; what goes less far beyond zero and comes back is no crossing */
 
-static double size_of(const double *known, int n, int i)
-{
-    double size = 0.0;
+/* Of each crossing in a piece: its largest number at a node, nan if one is none, and its largest second difference. */
+typedef struct {
+    double *size, *bend; /* (n_places,) */
+} shape;
 
-    for (int j = 0; j < PL_NODES && !isnan(size); j++)
-        if (!(fabs(known[j * n + i]) <= size)) size = fabs(known[j * n + i]);
-    return size;
+static void note_shape(const double *known, int n, shape of)
+{
+    for (int i = 0; i < n; i++) of.size[i] = of.bend[i] = 0.0;
+    for (int j = 0; j < PL_NODES; j++)
+        for (int i = 0; i < n; i++) {
+            const double size = fabs(known[j * n + i]);
+            if (!(size <= of.size[i]) && !isnan(of.size[i])) of.size[i] = size;
+        }
+    for (int j = 1; j < PL_NODES - 1; j++)
+        for (int i = 0; i < n; i++) {
+            const double bend = fabs(known[(j - 1) * n + i] - 2.0 * known[j * n + i] + known[(j + 1) * n + i]);
+            if (bend > of.bend[i]) of.bend[i] = bend;
+        }
 }
 
-/* Is a crossing at the ends of a quarter of one sign, and nearer to zero than a parabola bends, twice over? */
-static int near_zero(const double *known, int n, int i, int quarter)
+/* Is a crossing at the ends of a quarter of one sign, and nearer to zero than it bends? */
+static int near_zero(const double *known, int n, shape of, int i, int quarter)
 {
     const double first = known[quarter * n + i], last = known[(quarter + 1) * n + i];
-    double bend = 0.0;
 
-    if (!(first * last > 0.0)) return 0;
-    for (int j = 1; j < PL_NODES - 1; j++)
-        bend = fmax(bend, fabs(known[(j - 1) * n + i] - 2.0 * known[j * n + i] + known[(j + 1) * n + i]));
-    return fmin(fabs(first), fabs(last)) <= 0.25 * bend;
+    return first * last > 0.0 && fmin(fabs(first), fabs(last)) <= 0.25 * of.bend[i];
 }
 
 /* Does the quartic of any crossing pass zero within a quarter at whose ends it has one sign? */
-static int there_and_back(pl_run *r, const double *known, int quarter)
+static int there_and_back(pl_run *r, const double *known, shape of, int quarter)
 {
     const int n = r->model->n_places;
     int any = 0;
 
-    for (int i = 0; i < n && !any; i++) any = near_zero(known, n, i, quarter);
+    for (int i = 0; i < n && !any; i++) any = near_zero(known, n, of, i, quarter);
     for (int m = 1; any && m < 4; m++) {
         pl_quartic(known, (size_t)n, n, 0.25 * (quarter + 0.25 * m), r->out);
         for (int i = 0; i < n; i++) {
             const double v = r->out[i];
-            if (!near_zero(known, n, i, quarter) || !(fabs(v) > TINY * size_of(known, n, i))) continue;
+            if (!near_zero(known, n, of, i, quarter) || !(fabs(v) > TINY * of.size[i])) continue;
             if ((v > 0.0) != (known[quarter * n + i] > 0.0)) return 1;
         }
     }
     return 0;
 }
 
+/* Crossings at the points of the newest two pieces. */
+static double *seen_in(const pl_run *r, int piece)
+{
+    return r->out + (size_t)r->model->n_places * (size_t)(3 + piece * PL_POINTS);
+}
+
+/* All crossings at a time, if that is a point of a piece; of the one before the ends are often points of the next. */
+static const double *seen(const pl_run *r, int piece, double t)
+{
+    for (int j = 0; j < r->n_points[piece]; j++)
+        if (r->points[piece][j] == t) return seen_in(r, piece) + j * r->model->n_places;
+    return 0;
+}
+
+/* All crossings at a point of the newest piece, the next that is looked at. */
+static const double *look_at_point(pl_run *r, int j, double t0, double t1)
+{
+    const int n = r->model->n_places;
+    const double t = PL_PLACES[j] == 1.0 ? t1 : t0 + PL_PLACES[j] * (t1 - t0);
+    const double *g = seen(r, !r->piece, t);
+    double *row = seen_in(r, r->piece) + j * n;
+
+    if (!g) {
+        evaluate(r, t, state_at(r, t));
+        g = r->g;
+    }
+    memcpy(row, g, sizeof(double) * (size_t)n);
+    r->points[r->piece][j] = t;
+    r->n_points[r->piece] = r->system->n_unknowns ? 0 : j + 1; /* a solution is where the search for the next begins */
+    return row;
+}
+
 /* Does a quartic through five points of a piece follow every crossing, and show where each changes its sign? */
 static int resolved(pl_run *r, double t0, double t1)
 {
     const int n = r->model->n_places;
-    double *known = r->out + n;
+    const shape of = {r->out + n, r->out + 2 * n};
 
-    for (int j = 0; j < PL_POINTS; j++) {
-        const double t = PL_PLACES[j] == 1.0 ? t1 : t0 + PL_PLACES[j] * (t1 - t0);
-        evaluate(r, t, state_at(r, t));
-        memcpy(known + j * n, r->g, sizeof(double) * (size_t)n);
-    }
+    r->piece = !r->piece;
+    r->n_points[r->piece] = 0;
+    const double *known = seen_in(r, r->piece);
+    for (int j = 0; j < PL_NODES; j++) look_at_point(r, j, t0, t1);
+    note_shape(known, n, of);
     for (int check = PL_NODES; check < PL_POINTS; check++) {
+        const double *g = look_at_point(r, check, t0, t1);
         pl_quartic(known, (size_t)n, n, PL_PLACES[check], r->out);
-        for (int i = 0; i < n; i++) {
-            if (fabs(r->out[i] - known[check * n + i]) > 0.05 * size_of(known, n, i)) return 0;
-        }
+        for (int i = 0; i < n; i++)
+            if (fabs(r->out[i] - g[i]) > 0.05 * of.size[i]) return 0;
     }
     for (int quarter = 0; quarter < 4; quarter++)
-        if (there_and_back(r, known, quarter)) return 0;
+        if (there_and_back(r, known, of, quarter)) return 0;
     return 1;
+}
+
+/* Signs at a time of the newest piece. */
+static int signs_at(pl_run *r, double t)
+{
+    const double *g = r->settings->in_time ? seen(r, r->piece, t) : 0;
+
+    if (!g) return pl_evaluate_crossings(r, t, state_at(r, t));
+    memcpy(r->g, g, sizeof(double) * (size_t)r->model->n_places);
+    note_looked_at(r);
+    find_loud(r);
+    if (!r->n_loud) return PL_DONE;
+    pl_set_arguments(r, t, state_at(r, t)); /* for how those on their threshold move */
+    return find_signs(r);
 }
 
 /* First crossing between two times of a step, into r->located; its time, into first. Signs are looked at in
@@ -422,9 +486,9 @@ static int search(pl_run *r, double t0, double t1, int depth, double *first)
     double low = t0;
     for (int quarter = 1; quarter <= 4; quarter++) {
         const double high = quarter == 4 ? t1 : t0 + 0.25 * quarter * (t1 - t0);
-        const double *x = state_at(r, high);
-        const int reason = pl_evaluate_crossings(r, high, x);
+        const int reason = signs_at(r, high);
         if (reason) {
+            const double *x = state_at(r, high);
             c->t = high;
             if (r->model->nx) memcpy(c->x, x, sizeof(double) * (size_t)r->model->nx);
             return reason;
@@ -443,6 +507,7 @@ int pl_locate_crossing(pl_run *r)
 {
     double first = INFINITY;
 
+    r->n_points[0] = r->n_points[1] = 0; /* those are of an earlier step */
     const int reason = search(r, r->t0, r->t1, 0, &first);
     if (reason || r->located < 0) return reason;
     r->arrived = 1;

@@ -6,6 +6,8 @@
 
 #include "plantloop.h"
 
+enum { PL_SEARCH_ROWS = 3 + 2 * PL_POINTS }; /* of as many numbers as events, in r->out, to look for crossings */
+
 /* The crossing of an event where it was last looked at. */
 double pl_crossing(const pl_run *r, int i);
 /* Store the sign of a crossing. */

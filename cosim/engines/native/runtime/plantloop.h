@@ -114,6 +114,7 @@ typedef struct {
 } pl_counters;
 
 enum { PL_RODAS_STAGES = 6 };
+enum { PL_NODES = 5, PL_POINTS = 7 }; /* of a quartic over a piece; its points: nodes, and two to check it at */
 
 /* How the states of a body turn in the coordinates of one step: angular velocities of its attitude, of its place
    and velocity, the velocity of that screw at its place, and that place; its own, and how fast its axis turns. */
@@ -203,6 +204,8 @@ typedef struct {
        signals; prepared: the parameters c was made of; new_signs: of loud crossings where they were last looked at */
     double *x0, *x1, *integrated1, *unprojected, *k, *trial, *f1, *y, *prepared, *c, *scratch;
     double *new_signs, *newton;
+    double points[2][PL_POINTS]; /* times of the newest two pieces of the search for crossings; */
+    int32_t piece, n_points[2];  /* the newest one, and of how many points crossings are known */
     double *g, *g_rates; /* (n_places,) crossings where they were last looked at, and (n_events,) how those on zero move */
     double *side, *limit; /* (n_places,) its events are quiet where g side is above the limit */
     double *corners_before, *corners_behind, *corners_now; /* (n_corners,) at places of the step at hand */

@@ -3,9 +3,9 @@
 #ifndef PL_QUARTIC_H
 #define PL_QUARTIC_H
 
-#include <stddef.h>
+#include "plantloop.h"
 
-enum { PL_NODES = 5, PL_POINTS = 7 };
+#include <stddef.h>
 
 /* Places of the points in a stretch from 0 to 1: the nodes, then the checks. */
 static const double PL_PLACES[PL_POINTS] = {0.0, 0.25, 0.5, 0.75, 1.0, 0.1, 0.6};

@@ -1,6 +1,7 @@
 /* Memory of a run: all of it is the host's, laid out once. */
 
 #include "algebraic.h"
+#include "crossings.h"
 #include "delays.h"
 #include "plantloop.h"
 
@@ -17,7 +18,7 @@ static size_t stage_doubles(const pl_model *m) { return padded((size_t)m->nx * P
 
 static size_t out_doubles(const pl_model *m, const pl_system *s)
 {
-    size_t n = (size_t)(s->n_accepted > 9 * s->n_events ? s->n_accepted : 9 * s->n_events);
+    size_t n = (size_t)(s->n_accepted > PL_SEARCH_ROWS * s->n_events ? s->n_accepted : PL_SEARCH_ROWS * s->n_events);
     for (int i = 0; i < s->n_segments; i++)
     {
         const size_t size = (size_t)s->segment_size[i], writes = (size_t)(s->segment_start[i + 1] - s->segment_start[i]);
