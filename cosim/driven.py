@@ -72,10 +72,10 @@ def driven(drawn: Any, inputs: Any) -> tuple[Any, dict[str, Any]]:
 
 def _opened(block: Block, given: Mapping[str, Any]) -> Block | Diagram:
     """A block whose other inputs are left open, where it matters to it; else itself."""
+    if block.opened(frozenset()) is block:  # its equations need not be traced here
+        return block
     base = around(block)
     left = base.inports.keys() - {name.removeprefix(base.prefix) for name in given}
-    if block.opened(frozenset(left)) is block:
-        return block
     for name in sorted(left):
         port = base[ALONE][name]
         base.disconnect(port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -170,6 +171,16 @@ def _of_fmpy_repaired(path: Path, package: Package) -> list[str]:
         return _of_fmpy(copy)
 
 
+def _without_grammar(problem: str) -> str:
+    """A finding about a name, without what the parser of names would have taken, which nobody can read."""
+    said, convention, grammar = problem.partition('naming convention "structured".')
+    if not convention:
+        return problem
+    column = re.search(r"at line 1,? col(?:umn)? (\d+)", grammar)
+    where = f" It goes wrong at character {column[1]}." if column else ""
+    return f"{said}{convention}{where}"
+
+
 def findings(path: Path) -> list[str]:
     """All findings of a validation: those of FMPy, of the schemas and rules, and ours.
 
@@ -180,7 +191,7 @@ def findings(path: Path) -> list[str]:
     import warnings
 
     package = Package(path)
-    found = _of_fmpy_repaired(path, package)
+    found = [_without_grammar(problem) for problem in _of_fmpy_repaired(path, package)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         d = read(package.xml, str(path))

@@ -112,6 +112,21 @@ def test_validate(tmp_path: Path) -> None:
     assert code == 1 and "damaged" in text and "Traceback" not in text
 
 
+def test_a_finding_about_a_name_is_one_sentence(tmp_path):
+    """CasADi names a variable __assign__der(x)__, and calls its names structured."""
+
+    def change(text):
+        return text.replace('name="T"', 'name="__assign__der(x)__"').replace(
+            " generationTool", ' variableNamingConvention="structured" generationTool'
+        )
+
+    path = build_fmu("lag", version="3.0", change=change)
+    code, text = ask("validate", str(path))
+    said = " ".join(text.split())
+    assert code == 1 and said.endswith('for naming convention "structured". It goes wrong at character 14.')
+    assert said.count("__assign__der(x)__") == 1 and "__ANON" not in text
+
+
 def test_a_scenario_runs_fmus_with_trust_only(tmp_path: Path) -> None:
     build_fmu("lag", tmp_path)
     file = tmp_path / "scenario.toml"
