@@ -70,7 +70,7 @@ class CoSimulationUnit:
         self._table: Any = None
         self._in_code: CompiledEvents | None = None
         if curves is not None and self._native is not None:
-            curves.belongs_to(self._native, setup.ports)
+            curves.belongs_to(self._native, setup.ports, setup.untouched)
 
     def call(self, t: float, u: np.ndarray) -> np.ndarray:
         """Step to t [s] with inputs u, and give the outputs.
@@ -333,7 +333,9 @@ class CoSimulationUnit:
         orders = [(1, slope)] + ([(2, curvature)] if curvature.any() else [])
         if self._derivatives is None:
             assert self._native is not None  # its slopes would be 0
-            self._derivatives = InputDerivatives(self._native, self._description.inputs)
+            self._derivatives = InputDerivatives(
+                self._native, self._description.inputs, self._inputs.untouched
+            )
         self._derivatives.set(orders)
 
     def outputs(self) -> np.ndarray:

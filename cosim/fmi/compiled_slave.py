@@ -41,7 +41,10 @@ def compiled_calls_of(
         return kept
     table.set_derivatives = void(call.function("SetRealInputDerivatives"))
     starts = np.cumsum([0, *(v.size for v in inputs)])
-    bent = [(v.reference, start) for v, start in zip(inputs, starts, strict=False) if v.type == "Float64"]
+    pairs = zip(inputs, starts, strict=False)
+    bent = [
+        (v.reference, start) for v, start in pairs if v.type == "Float64" and v.name not in given.untouched
+    ]
     references = np.array([r for r, _ in bent] * 2, dtype=np.uint32)
     orders = np.repeat([1, 2], len(bent)).astype(np.int32)
     places = np.array([start for _, start in bent], dtype=np.int32)

@@ -74,7 +74,7 @@ class UnitInputs:
         self._clocked, self.ports, self.held, self.free = parts.clocked, parts.ports, parts.held, parts.free
         self.size, self._numbers = parts.size, parts.numbers
         self._component, self._triggers = component, setup.triggers
-        self._every, self._every_at = parts.every, parts.every_at
+        self._every, self._every_at, self.untouched = parts.every, parts.every_at, setup.untouched
         self._held_at, self.free_at, self.visited_at = parts.held_at, parts.free_at, parts.visited_at
         self.visits = bool(len(self.visited_at))
         self._each = {v.name: (component.setter([v]), places(parts.ports, [v])) for v in self._clocked}

@@ -20,11 +20,14 @@ SIGNATURE = "void(void *, double, bool, bool, bool, bool, bool *, double *)"
 
 
 class InputDerivatives:
-    """In FMI 2.0: first and second derivatives of the real inputs over the next step."""
+    """In FMI 2.0: slopes and curvatures of real inputs over the next step, but for those `untouched`."""
 
-    def __init__(self, component: Component, inputs: Sequence[Variable]) -> None:
+    def __init__(
+        self, component: Component, inputs: Sequence[Variable], untouched: frozenset[str] = frozenset()
+    ) -> None:
         starts = np.cumsum([0, *(v.size for v in inputs)])
-        chosen = [(v, s) for v, s in zip(inputs, starts, strict=False) if v.type == "Float64"]
+        every = zip(inputs, starts, strict=False)
+        chosen = [(v, s) for v, s in every if v.type == "Float64" and v.name not in untouched]
         self._component, self._places = component, np.array([s for _, s in chosen], dtype=int)
         self._references = [v.reference for v, _ in chosen]
 
@@ -60,10 +63,13 @@ class IntermediateInputs:
         self.callback = ffi().callback(SIGNATURE, update)
         self._places = np.zeros(0, int)
 
-    def belongs_to(self, component: Component, inputs: Sequence[Variable]) -> None:
-        """The instance that calls, and its inputs."""
+    def belongs_to(
+        self, component: Component, inputs: Sequence[Variable], untouched: frozenset[str] = frozenset()
+    ) -> None:
+        """The instance that calls, and its inputs; those `untouched` are never set."""
         starts = np.cumsum([0, *(v.size for v in inputs)])
-        chosen = [(v, s) for v, s in zip(inputs, starts, strict=False) if v.intermediate_update and v.size]
+        every = zip(inputs, starts, strict=False)
+        chosen = [(v, s) for v, s in every if v.intermediate_update and v.size and v.name not in untouched]
         self._places = np.concatenate([np.zeros(0, int), *[np.arange(s, s + v.size) for v, s in chosen]])
         self._setter = component.setter([v for v, _ in chosen])
         self.shared = np.zeros(3 + 3 * int(starts[-1]))

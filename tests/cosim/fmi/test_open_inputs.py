@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blocks import Constant, Step
-from cosim import FMU, Diagram, Study, linearize, simulate
+from cosim import FMU, Coupling, Diagram, Study, linearize, simulate
 from cosim.fmi.fmi_errors import FMUCallError
 from tests.helpers.fmus import build_fmu, needs_compiler
 
@@ -158,3 +158,26 @@ def test_what_acts_on_an_open_input_sets_it(version):
     with tempfile.TemporaryDirectory() as folder:
         table = study.run(Path(folder) / "s", executor="threads").table
     assert table["end"].to_numpy() == pytest.approx(3 * (1 - np.exp([-1.0, -0.5])), abs=1e-6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_an_open_input_is_not_set_during_a_step_over_which_others_are_curves(version, engine):
+    """f depends on x1, which is left open, and on v1, which moves; x1 is described as beginning with 5."""
+
+    def change(description):
+        at = description.index('name="x1"')
+        return description[:at] + description[at:].replace('start="0.0"', 'start="5.0"', 1)
+
+    def forces(unit):
+        d = Diagram("coupled")
+        d.add("mass", FMU(build_fmu("mass", version=version), kind="cs", sample="1/100"))
+        d.add("unit", FMU(unit, kind="cs", sample="1/100"))
+        d.connect("mass.v -> unit.v1")
+        d.ground("mass.f", "unit.x1")
+        coupling = Coupling(extrapolation=1)
+        return simulate(d, until=0.5, coupling=coupling, engine=engine, log_every=0.01)["unit.f"]
+
+    plain = build_fmu("coupled", version=version)
+    assert np.ptp(forces(plain)) > 1.0
+    assert (forces(build_fmu("coupled", version=version, change=change)) == forces(plain)).all()
