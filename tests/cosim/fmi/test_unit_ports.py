@@ -120,6 +120,8 @@ def test_clocks_tick_where_their_numbers_rise():
     assert risen(1.0, 2.0) == ["press"] and risen(1.0, 3.0) == ["count"]
     it.restored(kept)
     assert risen(1.0, 3.0) == ["press"]
+    it, _ = inputs()  # they begin at 0
+    assert it.risen(np.array([*U[:6], 0.5, 0.25])) == [PRESS]
 
 
 @pytest.mark.parametrize("plain", [True, False])
