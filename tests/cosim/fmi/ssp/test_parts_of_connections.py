@@ -90,7 +90,11 @@ def outputs(*chain: B.Block) -> np.ndarray:
 
 def test_blocks_of_connections():
     assert outputs(B.Constant(3.0), LinearConnection(2.0, -0.5)).tolist() == [5.5]
+    assert outputs(B.Constant(3.0), LinearConnection()).tolist() == [3.0] and outputs(
+        OpenInput()
+    ).tolist() == [0.0]
     table = MappedConnection(((1.0, 4.0), (4.0, 2.0)))
+    assert table.switches_by_design  # where it switches is no finding of a check
     assert [outputs(B.Constant(u), table)[0] for u in (0.0, 1.0, 4.0, 3.0)] == [0.0, 4.0, 2.0, 3.0]
     assert outputs(OpenInput([[1.0, 2.0], [3.0, 4.0]])).tolist() == [1.0, 2.0, 3.0, 4.0]
     assert outputs(B.Constant([5.0, 6.0, 7.0]), ArrayComponent(2, 3)).tolist() == [7.0]
