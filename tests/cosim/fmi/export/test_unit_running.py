@@ -1,4 +1,4 @@
-"""Steps of exported units in C by their functions alone: where a step ends, and whether anything is due there."""
+"""Steps of exported units in C by their functions alone: where a step ends, and whether anything is due."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_an_experiment_begins_before_it_ends(runtime, start, stop, status):
 
 @pytest.mark.parametrize(
     ("defined", "tolerance", "adaptive", "found"),
-    [(0, 1e-5, 1, (1e-3, 1e-6)), (1, 1e-5, 0, (1e-3, 1e-6)), (1, 0.0, 1, (1e-3, 1e-6)), (1, -1.0, 1, (1e-3, 1e-6)),
-     (1, 1e-5, 1, (1e-5, 1e-8)), (1, 1e-3, 1, (1e-3, 1e-6))],
+    [(0, 1e-5, 1, (1e-3, 1e-6)), (1, 1e-5, 0, (1e-3, 1e-6)), (1, 0.0, 1, (1e-3, 1e-6)),
+     (1, -1.0, 1, (1e-3, 1e-6)), (1, 1e-5, 1, (1e-5, 1e-8)), (1, 1e-3, 1, (1e-3, 1e-6))],
 )  # fmt: skip
 def test_a_tolerance_moves_both(runtime, defined, tolerance, adaptive, found):
     """The absolute one in proportion, where the solver has any."""
