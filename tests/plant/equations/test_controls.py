@@ -467,3 +467,20 @@ def test_requests_are_logged_and_no_part_of_linear_models():
     )
     found = {o.name: o.auxiliary for o in Alone(plant).declared.outputs}
     assert found == {"y": False, "request_3": True}
+
+
+def test_states_of_one_name_are_told_apart_by_name_and_number():
+    """A differential equation that is labelled as an integral, or as a joint, is called by its number."""
+    integral = Reference_Variable(id=1, label="s", expr="1", dot_form=True)
+    same = [Control_Diff(id=3, label="s", expr="1"), Control_Diff(id=4, label="rail", expr="1")]
+    found = set(slider(integral, *same, Control_Diff(id=5, label="own", expr="1")).initial)
+    assert found == {"rail.q", "rail.qd", "s", "diff_3", "diff_4", "own"}
+
+
+@pytest.mark.parametrize(("active", "force"), [(True, 6.0), (False, 0.0)])
+def test_a_force_that_is_off_exerts_nothing(active, force):
+    push = Force_Scalar_TwoBody(
+        id=1, type="FORCE", i_marker_id=20, j_marker_id=10, is_action_only=True, val=6.0, is_active=active
+    )
+    alone = Alone(slider(push, Reference_Variable(id=1, expr="SFORCE(1,0,1,0)"), outputs(1)))
+    assert alone.output("y") == pytest.approx([force])
