@@ -163,6 +163,10 @@ PLANAR = {
     "vector along turned axes": [pair(24, fz_expression="2")],
     "bushing": [bushing(21, preload_x=2.0, preload_tz=1.0)],
     "soft constraint": [Force_Penalty(id=1, type="EXPRESSION", expr="DM(21, 92) - 3", penalty=10.0)],
+    "soft constraint beside a variable it does not read": [
+        Reference_Variable(id=1, type="EXPRESSION", expr="DM(23, 92)"),
+        Force_Penalty(id=1, type="EXPRESSION", expr="DM(21, 92) - 3 - 0*TIME", penalty=10.0),
+    ],
     "general constraint": [Constraint_General(id=1, type="EXPRESSION", expr="DY(21) + 0*TIME")],
     "wheel": [Inertia_Wheel(id=1, marker_id=21, inertia=0.1)],
 }
