@@ -298,3 +298,19 @@ def test_motor_torque_that_depends_on_the_acceleration_it_causes(coordinates):
     wheel = Inertia_Wheel(id=1, marker_id=20, inertia=0.1, torque_expression="1 - 0.5*WDTZ(20)")
     r, _ = run(satellite(wheel, texts=("WDTZ(20)", "WHEELH(1)")), np.array([0.0, 2.0]), coordinates)
     assert r["plant.y"][-1] == pytest.approx([-1 / 3.5, 2 * (1 + 0.5 / 3.5)])
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_a_wheel_on_the_ground_starts_with_its_own_spin(coordinates):
+    """On a body that turns it has the body's in addition."""
+    for marker, spin in ((10, 3.0), (20, 3.0 + 0.7)):
+        wheel = Inertia_Wheel(id=1, label="w", marker_id=marker, inertia=0.1, w_ic=3.0)
+        elements = [
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1),
+            Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=1.0, w_ic_z=0.7),
+            Reference_Marker(id=20, body_id=2),
+            wheel,
+        ]
+        plant = Plant.from_model(Model.build(elements), coordinates=coordinates)
+        assert plant.initial["w.spin"] == pytest.approx([spin])
