@@ -6,7 +6,10 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from blocks.contract.block import Equations
+from blocks.contract.event_equations import SAME_INSTANT, THRESHOLD
 from blocks.contract.event_memories import NEVER, Branch, ModeMemory
+from blocks.contract.symbols import tracing
 from blocks.contract.trace import trace
 from tests.helpers.made import Made
 
@@ -62,3 +65,37 @@ def test_branches_of_the_contract_say_which_kind_they_are():
     found = {m.name: m for m in trace(Made(equations), {"u": 1}).declared.memories_of(Branch)}
     assert {name: m.remembers for name, m in found.items()} == {"side": False, "kept": True, "fresh": False}
     assert {name: m.rest for name, m in found.items()} == {"side": 1.0, "kept": None, "fresh": None}
+
+
+@pytest.mark.parametrize("due", [0.0, 2.0, 1e6, -1e6])
+def test_an_event_at_a_time_is_due_within_rounding_of_that_time(due):
+    """The crossing is on its threshold where the clock is an instant away, which grows with the time."""
+    with tracing():
+        b = Equations({})
+        b.event_at("due", due, lambda mode: {}, label="alarm")
+        declared = b.declared()
+    (event,), symbols = declared.events, [declared.time, *[m.symbol for m in declared.memories]]
+    crossing = ca.Function("crossing", symbols, [event.crossing])
+    near = SAME_INSTANT * max(1.0, abs(due))
+    assert float(crossing(due, due)) == 0.0
+    for away in (near, -3 * near, 1e3 * near):
+        assert float(crossing(due + away, due)) == pytest.approx(THRESHOLD * away / near, rel=1e-2)
+
+
+def test_a_branch_is_switched_on_by_a_rise_and_off_by_a_fall():
+    """Each leaves the other side's value; at rest on the threshold it counts as above."""
+    with tracing():
+        b = Equations({})
+        y = b.where_event(b.input("u", size=1)[0], 5.0, -5.0, name="side")
+        b.output("y", y)
+        declared = b.declared()
+    on, off = declared.events
+    assert (on.name, on.direction, on.left, on.rest) == ("side on", 1, 0.0, 1)
+    assert (off.name, off.direction, off.left, off.rest) == ("side off", -1, 1.0, 1)
+    assert [(name, float(value)) for e in (on, off) for name, value in e.resets] == [
+        ("side", 1.0),
+        ("side", 0.0),
+    ]
+    (memory,), (out,) = declared.memories, declared.outputs
+    shown = ca.Function("shown", [memory.symbol], [out.expression])
+    assert float(shown(1.0)) == 5.0 and float(shown(0.0)) == -5.0
