@@ -65,6 +65,7 @@ class SystemEvent:
     timed: int = -1  # place in h of the time at which it is due, see `BlockEvent`; -1 where there is none
     follow_time: bool = False  # fires together with a timed one too
     left: float | None = None  # what its only target has been before it, see `BlockEvent`
+    acknowledges: bool = False  # those that depend on what it resets do not wait for it, see `BlockEvent`
 
     @property
     def place(self) -> Place:

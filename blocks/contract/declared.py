@@ -105,7 +105,8 @@ class BlockEvent:
     time that the memory of that name holds, and fires in the schedule of an instant, after what it reads and
     before what reads what it changes; those that `follow_time` do so together with it. `left` is the value
     that its only target leaves, where that is known beforehand: a branch that is refreshed at an instant has
-    its new value already when the event comes.
+    its new value already when the event comes. One that `acknowledges` marks as met what others answer that
+    are due with it: crossings that depend on what it resets do not wait for it.
     """
 
     name: str
@@ -122,6 +123,7 @@ class BlockEvent:
     timed: str = ""
     follow_time: bool = False
     left: float | None = None
+    acknowledges: bool = False
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,10 @@ class EventEquations(Declarations):
         """Let the newest event fire at the start too, where that is beyond its crossing."""
         self._events[-1] = replace(self._events[-1], eager=True)
 
+    def _acknowledges(self) -> None:
+        """What depends on what the newest event resets is due with it, not after it."""
+        self._events[-1] = replace(self._events[-1], acknowledges=True)
+
     def stop(self, crossing: Any, message: str, direction: str = "both", unmet: str = "") -> None:
         """End the run where `crossing` crosses zero, keeping the result; `unmet` as for `when`."""
         said = text_of(message, "message of a stop")

@@ -430,6 +430,7 @@ class _Writer:
                     timed=self._place_of_time(inst.path, event),
                     follow_time=event.follow_time,
                     left=event.left,
+                    acknowledges=event.acknowledges,
                 )
 
     def _place_of_time(self, path: str, event: BlockEvent) -> int:

@@ -93,6 +93,7 @@ class PartControl(Block):
         done = b.mode("restarts done", 0.0)
         fresh = np.where(restarts != done[0], 1.0, 0.0)
         _eagerly(b, fresh, [(done, restarts)])
+        b._acknowledges()  # the blocks inside put their states back at the same time
         b.output("restarts", restarts)
         b.output("fresh", fresh)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from blocks.contract.memories import CountedInstants
 from cosim.engines.methods.crossing_rates import taken_anew, thresholds
+from cosim.engines.methods.event_order import event_order
 from cosim.engines.methods.tolerances import nominal_sizes
 from cosim.engines.methods.turning import COLUMNS, bodies_of
 from cosim.engines.native import bindings
@@ -64,6 +65,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "loops": sum(isinstance(s, SettleSegment) for s in system.schedule),
         "again": sum(s.activation.again for s in system.schedule),
         "bodies": len(arrays["bodies"]) // COLUMNS,
+        "before": len(arrays["before"]),
         "controlled": np.isfinite(arrays["nominal"]).sum(),
     }
     tables = bindings.new("pl_system")
@@ -175,6 +177,8 @@ def _events(system: System) -> Arrays:
     anew_starts, anew = _grouped(taken_anew(system))
     restarted_starts, restarted = _grouped(e.counts for e in system.events)
     renewed_starts, renewed = _grouped(e.discrete for e in system.events)
+    order = event_order(system)
+    before_starts, before = _grouped(order.before)
     return {
         "direction": _integers(e.direction for e in system.events),
         "threshold": np.array(thresholds(system), dtype=float),
@@ -191,6 +195,10 @@ def _events(system: System) -> Arrays:
         "restarted": restarted,
         "renewed_start": renewed_starts,
         "renewed": renewed,
+        "order": _integers(order.order),
+        "loop": _integers(order.loop),
+        "before_start": before_starts,
+        "before": before,
     }
 
 

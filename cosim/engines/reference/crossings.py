@@ -14,6 +14,7 @@ from cosim.engines.methods.crossing_rates import (
     taken_anew,
     thresholds,
 )
+from cosim.engines.methods.event_order import event_order
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
@@ -47,6 +48,7 @@ class Crossings:
         self.in_time = depend_on_time(s)
         self.threshold = thresholds(s)
         self._anew = taken_anew(s)
+        self._order = event_order(s)
         self._now = np.zeros(len(s.events))
         self._largest = np.zeros(len(s.events))
         self._missed = np.zeros(len(s.events))  # |g| of those located at this instant: rounding left it
@@ -171,21 +173,28 @@ class Crossings:
         return np.zeros(len(self.events), dtype=bool)
 
     def fired(self, part: Part) -> list[int]:
-        """Events due in this part of an instant; their new signs are stored."""
-        stored, waiting = self.workspace.context.signs, self.waiting(part)
-        due = []
+        """Events due in this part of an instant; their new signs are stored.
+
+        Crossings that depend on what others due reset wait for them, with their signs as they were.
+        """
+        stored = self.workspace.context.signs
         signs, moving = self.signs()
         self._note_farthest()
-        for k, (event, sign) in enumerate(zip(self.events, signs, strict=True)):
-            if sign == stored[k] or waiting[k]:
-                continue
-            anew = stored[k] == ANEW
-            # 0: the start of a run, where only a crossing counts
-            armed = stored[k] != 0.0 or moving[k] or event.eager
-            stored[k] = sign
-            if armed and not anew and event.direction in (0, sign):
-                due.append(k)
+        changed = np.flatnonzero((signs != stored) & ~self.waiting(part)).tolist()
+        due = [k for k in changed if self._fires(k, signs[k], moving[k])]
+        if due and len(changed) > 1 and not self._order.trivial:
+            # of those without a sign yet, one that does not fire takes the sign it has before the others
+            waits = self._order.behind(due) & ((np.abs(stored) == 1.0) | np.isin(np.arange(len(stored)), due))
+            changed, due = ([k for k in some if not waits[k]] for some in (changed, due))
+        stored[changed] = signs[changed]
         return due
+
+    def _fires(self, k: int, sign: float, moving: bool) -> bool:
+        """Is an event due whose crossing has this sign now?"""
+        event, stored = self.events[k], self.workspace.context.signs[k]
+        # 0: the start of a run, where only a crossing counts
+        armed = stored != 0.0 or moving or event.eager
+        return bool(armed and stored != ANEW and event.direction in (0, sign))
 
     def locate(self, step: AcceptedStep) -> tuple[float, int] | None:
         """First crossing inside a step: its time and its event, None if there is none.

@@ -36,6 +36,39 @@ static int waits(const pl_run *r, int32_t event)
     return s->segment_early[r->timed_segment] && !r->at_end && r->context->signs[event] == 0.0;
 }
 
+/* Is an event due whose crossing has changed its sign? */
+static int fires(const pl_run *r, int32_t i)
+{
+    const pl_system *s = r->system;
+    const double now = r->new_signs[i], before = r->context->signs[i];
+
+    if (now == before || before == ANEW || waits(r, i)) return 0;
+    if (before == 0.0 && !s->eager[i]) { /* the start of a run, where only a crossing counts */
+        const int moving = fabs(pl_crossing(r, i)) <= s->threshold[i] && r->g_rates[i] != 0.0;
+        if (!moving) return 0;
+    }
+    return s->direction[i] == 0 || s->direction[i] == now;
+}
+
+/* Crossings that depend on what others due reset wait for them: are there any? Their cycles are in r->behind. */
+static int some_wait(pl_run *r)
+{
+    const pl_system *s = r->system;
+    int any = 0;
+
+    if (!s->n_before || r->n_loud < 2) return 0;
+    memset(r->candidate, 0, (size_t)s->n_events * sizeof *r->candidate);
+    for (int k = 0; k < r->n_loud; k++) any |= r->candidate[r->loud[k]] = fires(r, r->loud[k]);
+    if (!any) return 0;
+    memset(r->behind, 0, (size_t)s->n_events * sizeof *r->behind);
+    for (int k = 0; k < s->n_events; k++) {
+        const int32_t i = s->order[k];
+        for (int j = s->before_start[i]; j < s->before_start[i + 1]; j++)
+            if (r->candidate[s->before[j]] || r->behind[s->loop[s->before[j]]]) r->behind[s->loop[i]] = 1;
+    }
+    return 1;
+}
+
 /* Events due at this instant into r->fired; their new signs are kept. */
 static int find_due(pl_run *r)
 {
@@ -48,15 +81,17 @@ static int find_due(pl_run *r)
     if (r->unsolved) return PL_NO_SOLUTION;
     if (reason) return reason;
     pl_note_farthest(r);
+    const int wait = some_wait(r);
     for (int k = 0; k < r->n_loud; k++) {
         const int32_t i = r->loud[k];
-        const double now = r->new_signs[i], before = c->signs[i];
-        if (now == before || waits(r, i)) continue;
-        const int moving = fabs(pl_crossing(r, i)) <= s->threshold[i] && r->g_rates[i] != 0.0;
-        pl_set_sign(r, i, now);
-        if (before == ANEW) continue;
-        if (before == 0.0 && !moving && !s->eager[i]) continue; /* the start of a run, where only a crossing counts */
-        if (s->direction[i] == 0 || s->direction[i] == now) r->fired[r->n_fired++] = i;
+        if (r->new_signs[i] == c->signs[i] || waits(r, i)) continue;
+        const int due = fires(r, i); /* one that has no sign yet, and is not due, takes that before the others */
+        if (wait && r->behind[s->loop[i]] && (due || fabs(c->signs[i]) == 1.0)) {
+            pl_look_again(r, i);
+            continue;
+        }
+        if (due) r->fired[r->n_fired++] = i;
+        pl_set_sign(r, i, r->new_signs[i]);
     }
     if (r->which != PL_ALL_EVENTS && s->n_event_times) {
         r->held_known = 0; /* those that wait are to be looked at again */

@@ -209,6 +209,7 @@ typedef struct {
     double *g, *g_rates; /* (n_places,) crossings where they were last looked at, and (n_events,) how those on zero move */
     double *side, *limit; /* (n_places,) its events are quiet where g side is above the limit */
     double *corners_before, *corners_behind, *corners_now; /* (n_corners,) at places of the step at hand */
+    int32_t *candidate, *behind; /* is an event due, if none it depends on is? cycles that depend on those that are */
     int32_t *special, *wanted; /* numbers of those on zero; is a piece to be called? */
     int32_t *loud, n_loud; /* crossings that are not beyond their thresholds, on the sides that are stored */
     /* g and signs are those of all held, accepted memories have followed it, but for what stale pieces give; sides and

@@ -10,7 +10,7 @@ enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
-    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again, n_event_times;
+    int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again, n_event_times, n_before;
     int32_t n_bodies;                                  /* whose states turn, see turning.py */
     int32_t n_loops;                                   /* ends of loops among the segments */
     int32_t n_controlled;                              /* the first states, whose errors choose the steps */
@@ -53,6 +53,9 @@ typedef struct {
     const int32_t *reset_start, *reset_places;         /* what an event resets: places in h, or -1 - place in x */
     const int32_t *restarted_start, *restarted;        /* counts of samples in h that start anew after it */
     const int32_t *renewed_start, *renewed;            /* discrete states among them, whose next follows */
+    const int32_t *order;                              /* (n_events,) those first on which crossings of others depend */
+    const int32_t *loop;                               /* (n_events,) the cycle of events it is in, or its own number */
+    const int32_t *before_start, *before;              /* (n_before,) outside of it, those a crossing depends on at once */
     const uint64_t *draw_stream;                       /* (n_draws,) substream */
     const int32_t *draw_rate, *draw_normal, *draw_start, *draw_places; /* random draws, and where they go */
     const int32_t *draw_counter;                       /* (n_draws,) place in h of how many so far, -1: the rate's ticks */

@@ -72,7 +72,7 @@ size_t pl_workspace_size(const pl_model *m, const pl_system *s)
     doubles += 3 * padded((size_t)m->n_corners) + loop_doubles(s);
     doubles += padded((size_t)most_pieces(m)) + padded((size_t)m->accepted->n_pieces);
     if (s->n_events)
-        doubles += 7 * padded((size_t)s->n_events) + 4 * padded((size_t)m->n_places) + padded((size_t)m->held_crossings->n_pieces) + padded((size_t)m->held_crossings->n_runs + 1) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
+        doubles += 8 * padded((size_t)s->n_events) + 4 * padded((size_t)m->n_places) + padded((size_t)m->held_crossings->n_pieces) + padded((size_t)m->held_crossings->n_runs + 1) + 2 * padded((size_t)s->reset_start[s->n_events]) + reset_by_doubles(m);
     return (doubles + 16) * sizeof(double);
 }
 
@@ -137,6 +137,8 @@ void pl_instantiate(pl_run *r, void *workspace)
         r->stale_crossings = (int32_t *)take(&next, (size_t)m->held_crossings->n_pieces);
         r->looked_at = (int32_t *)take(&next, (size_t)m->held_crossings->n_runs + 1); /* two integers each */
         r->n_idle = (int32_t *)take(&next, (size_t)s->n_events);
+        r->candidate = (int32_t *)take(&next, (size_t)s->n_events);
+        r->behind = r->candidate + s->n_events; /* two integers have room in a double */
         r->resets = take(&next, (size_t)s->reset_start[s->n_events]);
         r->reset_now = (int32_t *)take(&next, (size_t)s->reset_start[s->n_events]);
         r->reset_by = (int32_t *)take(&next, reset_by_doubles(m));
