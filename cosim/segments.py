@@ -125,14 +125,14 @@ class Segment(abc.ABC):
         return -1
 
     @property
-    def called_again(self) -> int:
-        """Place in h that rises when it is called again in a loop at one instant; -1: it is not."""
-        return -1
+    def in_loop(self) -> bool:
+        """Do others in a loop at one instant see what it writes only after it is called?"""
+        return False
 
     @property
-    def read_again(self) -> slice:
-        """Which of its numbers a loop compares, to see whether it is to be called again there."""
-        return slice(0, 0)
+    def repeated_by(self) -> int:
+        """Place in h that rises where events of it are repeated in a loop at an instant; -1: they are not."""
+        return -1
 
     @property
     def refreshes(self) -> bool:
@@ -191,22 +191,24 @@ class ExternalSegment(Segment):
     """Calls an opaque block: h[writes] = call(t, expression).
 
     late : outputs that show what it returns only after the tick, since they are in a loop there
+    looped : are there such outputs, or others of which nothing is lost by that?
     """
 
     word: ClassVar[str] = "external"
     block: External = field(kw_only=True)
     only_if: int = field(kw_only=True, default=-1)
     late: tuple[str, ...] = field(kw_only=True, default=())
+    looped: bool = field(kw_only=True, default=False)
+
+    @property
+    def in_loop(self) -> bool:
+        """See `Segment.in_loop`."""
+        return self.looped
 
     @property
     def asked(self) -> int:
         """See `Segment.asked`."""
         return self.only_if
-
-    @property
-    def read_again(self) -> slice:
-        """See `Segment.read_again`."""
-        return slice(0, None)
 
     @property
     def external(self) -> External:
@@ -228,9 +230,9 @@ class EventSegment(Segment):
 
     following : which of those that follow do so after inputs too, by their places among them: where inputs
         may jump at an instant, and something there reads what they change; expression : their crossings, and
-        behind them, in a loop, what they read of it
-    early : signals that they read first as they were before the instant, since these need what they change
-    rounds : the place in h that rises where they are to be repeated in a loop; -1: they are not
+        behind them, where `rounds` are counted, what they read of a loop at one instant
+    early : signals that they read as they were before the instant, since these need what they change
+    rounds : see `Segment.repeated_by`
     """
 
     word: ClassVar[str] = "events"
@@ -239,27 +241,6 @@ class EventSegment(Segment):
     rounds: int = field(kw_only=True, default=-1)
 
     @property
-    def called_again(self) -> int:
-        """See `Segment.called_again`."""
+    def repeated_by(self) -> int:
+        """See `Segment.repeated_by`."""
         return self.rounds
-
-    @property
-    def read_again(self) -> slice:
-        """See `Segment.read_again`."""
-        return slice(len(self.following), None if self.rounds >= 0 else len(self.following))
-
-
-@dataclass(frozen=True)
-class SettleSegment(Segment):
-    """The end of a loop at one instant: goes back in it while what is read in it changes.
-
-    names : paths of those that read
-    members : numbers of the segments of the loop, in order; readers : those among them that are called again
-        where what they read in the loop has changed
-    limit : after so many rounds it is an error
-    """
-
-    word: ClassVar[str] = "until settled"
-    limit: ClassVar[int] = 100
-    members: tuple[int, ...] = field(kw_only=True, default=())
-    readers: tuple[int, ...] = field(kw_only=True, default=())

@@ -89,6 +89,12 @@ class SteppingUnit(Protocol):
     def step(self, t: float, h: float, u: np.ndarray, slope: np.ndarray, curvature: np.ndarray) -> Reached:
         """From t over h [s] with inputs u + slope s + curvature s^2 / 2 at t + s."""
 
+    def meet_in_loop(self) -> None:
+        """Handle events at the end of a step there, from now on, and go on with them in the visit behind it.
+
+        Only of a unit that is visited, in a loop at one instant: others see what events make of its outputs.
+        """
+
     def visit(self, u: np.ndarray) -> str:
         """Handle the instant where it stands, with the inputs (nv,) that are given in visits.
 
@@ -143,8 +149,8 @@ class DrivenBlock(Block):
     Between communication points t_k the master gives y_k, s and c; what is not continuous is held.
     With `sampled`, y(t) = y_k is a sampled signal: ports hold it as they do others, rates follow from it.
     Direct feedthrough: at communication points, where it has inputs that are `visited`, from these to all
-    outputs. In a loop at a point some outputs are seen as they were before it: first those that are
-    continuous and not `visited`, which lose nothing by it unless they jump.
+    outputs. In a loop at a point some outputs are seen as they were before its visit: first those that are
+    not `visited`, which follow its own events there, and lose nothing by it.
 
     inputs, outputs, parameters : its ports and what of it a run may change
     start : (n,) inputs before any are known

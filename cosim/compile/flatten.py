@@ -179,8 +179,8 @@ class _Writer:
             frozenset(dependencies.cut),
         )
         for segment in schedule:
-            if segment.called_again >= 0:  # a number of rounds begins with 1 in a loop
-                self.v.begin_with(segment.called_again, 1.0)
+            if segment.repeated_by >= 0:  # a number of rounds begins with 1 in a loop
+                self.v.begin_with(segment.repeated_by, 1.0)
         (x, x0), (h, h0), (w, w0), (p, p0) = (v.stacked() for v in (self.v.x, self.v.h, self.v.w, self.v.p))
         derivative = self._derivative(between, look)
         events = tuple(self._events(between))

@@ -13,7 +13,6 @@ from functools import partial
 import networkx as nx
 import numpy as np
 
-from blocks.contract.event_memories import LoopRounds
 from blocks.contract.memories import AlgebraicUnknown, ContinuousState, Refreshed
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
@@ -21,7 +20,6 @@ from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.signal_nodes import (
     OutputSignal,
     SampledSignal,
-    SettledLoop,
     SignalKind,
     SignalNode,
     TimedEvents,
@@ -55,8 +53,7 @@ class Dependencies:
         self.alone: set[SignalNode] = set()
         # timed events of a cycle, by their blocks: what they read as it was before them
         self.early: dict[str, set[WholeSignal]] = {}
-        # cycles at a tick through timed events, whole, and what events of each block in them read in them
-        self.loops: list[frozenset[SignalNode]] = []
+        # timed events of a cycle, by their blocks: what they read in it
         self.read_in_loop: dict[str, set[WholeSignal]] = {}
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
@@ -95,7 +92,6 @@ class Dependencies:
                 self.held |= held
                 self.old |= old
             graph, cyclic = self._split_cycles()
-        self._settle(graph)
         self.ordered = graph
         if not cyclic:
             return list(nx.topological_sort(graph))
@@ -139,28 +135,11 @@ class Dependencies:
             first = min(events, key=partial(self._follows, graph, cycle))
             late = {(n.path, n.kind, n.name) for n in graph.predecessors(first) if n in cycle}
             self.early.setdefault(first.path, set()).update(late)
-            self._note_loop(graph, cycle, events)
+            for node in events:
+                read = {(n.path, n.kind, n.name) for n in graph.predecessors(node) if n in cycle}
+                self.read_in_loop.setdefault(node.path, set()).update(read)
             found = True
         return found
-
-    def _note_loop(self, graph: nx.DiGraph, cycle: set[SignalNode], events: list[SignalNode]) -> None:
-        """Remember a cycle through timed events as it is before any of them is put first."""
-        repeated = any(self.placed[n.path].memories(LoopRounds) for n in events)
-        if not repeated or any(cycle <= loop for loop in self.loops):
-            return
-        self.loops.append(frozenset(cycle))
-        for node in events:
-            read = {(n.path, n.kind, n.name) for n in graph.predecessors(node) if n in cycle}
-            self.read_in_loop.setdefault(node.path, set()).update(read)
-
-    def _settle(self, graph: nx.DiGraph) -> None:
-        """Let everything behind a cycle through timed events come after all of the cycle."""
-        for number, loop in enumerate(self.loops):
-            members = sorted(loop & set(graph), key=str)
-            end = SignalNode(members[0].path, SettledLoop, str(number))
-            behind = {n for m in members for n in graph.successors(m)} - loop
-            graph.add_edges_from((m, end) for m in members)
-            graph.add_edges_from((end, n) for n in behind if n.kind is not SettledLoop)
 
     def _follows(self, graph: nx.DiGraph, cycle: set[SignalNode], events: SignalNode) -> tuple[bool, bool]:
         """Do outputs in the cycle follow what events of their block read there? No continuous state?"""
@@ -291,7 +270,7 @@ class Dependencies:
 
     def late(self, path: str, memory: Refreshed) -> tuple[str, ...]:
         """Outputs of a block that lose something by showing the old value of a memory."""
-        free = memory.old_in[:1]
+        free = memory.old_in[:-1]  # a unit has handled its own events before
         found = sorted(output for one, output, name in self.old if (one, name) == (path, memory.name))
         return tuple(name for name in found if not any(name in some for some in free))
 

@@ -26,7 +26,6 @@ from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.signal_nodes import (
     OutputSignal,
     SampledSignal,
-    SettledLoop,
     SignalNode,
     TimedEvents,
     UnknownSignals,
@@ -43,7 +42,6 @@ from cosim.segments import (
     OutputSegment,
     RepeatSegment,
     Segment,
-    SettleSegment,
     SolveSegment,
     UpdateSegment,
 )
@@ -88,13 +86,9 @@ def build_schedule(
     labels = _Labels(placed, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
     segments: list[Segment] = []
-    number: dict[SignalNode, int] = {}  # of the segment of each node that has one
     for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
-        number.update(dict.fromkeys(nodes, len(segments)))
         if nodes[0].kind is TimedEvents:
             segments.append(_event_segment(placed, between, place, nodes[0], dependencies))
-        elif nodes[0].kind is SettledLoop:
-            segments.append(_settle_segment(segments, number, nodes[0], dependencies))
         elif any(nodes[0] in loop for loop in dependencies.solved):
             segments.append(_solve_segment(placed, index, between, place, nodes))
         else:
@@ -155,7 +149,7 @@ class _Labels:
             same = label.writers <= {writer}
             label = _Label(max(label.level, 0) if same else label.level + 1, frozenset([writer]))
             self.groups[label.level, writer].append(node)
-        elif node.kind in (TimedEvents, SettledLoop):
+        elif node.kind is TimedEvents:
             label = _Label(label.level + 1, frozenset([node]))
             self.groups[label.level, node].append(node)
         elif solved and label.level >= 0:  # found anew for every segment: what reads it comes later
@@ -204,11 +198,10 @@ def _event_segment(
     events = inst.traced.declared.timed_events
     follow = [e for e in events if e.follow_time]
     some = [k for k in range(len(follow)) if _reads_inputs(inst, follow[k], k)]
-    in_loop = node.path in dependencies.read_in_loop
-    if not in_loop and not _jumps_matter(placed, dependencies.ordered, node):
+    if not _jumps_matter(placed, dependencies.ordered, node):
         some = []
     crossings = ca.vertcat(ca.SX(0, 1), *[follow[k].crossing for k in some])
-    counts = inst.memories(LoopRounds) if in_loop else []
+    counts = inst.memories(LoopRounds) if node.path in dependencies.read_in_loop else []
     read = ca.SX(0, 1)
     if counts:
         sources = {(path, name) for path, _, name in dependencies.read_in_loop[node.path]}
@@ -222,22 +215,6 @@ def _event_segment(
         early=tuple(sorted(f"{path}.{name}" for path, _, name in dependencies.early.get(node.path, ()))),
         following=tuple(some),
         rounds=int(place(f"{node.path}.{counts[0].name}")[0]) if counts else -1,
-    )
-
-
-def _settle_segment(
-    segments: Sequence[Segment],
-    number: dict[SignalNode, int],
-    node: SignalNode,
-    dependencies: Dependencies,
-) -> SettleSegment:
-    """The end of a loop of timed events: the segments of those of its nodes that have one."""
-    members = sorted({number[n] for n in dependencies.loops[int(node.name)] if n in number})
-    readers = [k for k in members if segments[k].called_again >= 0 or segments[k].external is not None]
-    names = tuple(segments[k].path for k in readers)
-    nothing = ca.SX(0, 1), np.zeros(0, dtype=int)
-    return SettleSegment(
-        AtEventTimes(), node.path, names, *nothing, members=tuple(members), readers=tuple(readers)
     )
 
 
@@ -284,10 +261,13 @@ def _segment(
         where = place(names[0])
         asked = getattr(first, "asked", "")
         only_if = int(place(f"{nodes[0].path}.{asked}")[0]) if asked else -1
-        late = dependencies.late(nodes[0].path, first)
+        path = nodes[0].path
+        late = dependencies.late(path, first)
+        looped = any((one, name) == (path, first.name) for one, _, name in dependencies.old)
         return ExternalSegment(
-            when, nodes[0].path, names, argument, where, block=first.external, only_if=only_if, late=late
-        )
+            when, path, names, argument, where,
+            block=first.external, only_if=only_if, late=late, looped=looped,
+        )  # fmt: skip
     fresh = _with_new_values(placed, between, nodes, candidates, dependencies.whole)
     values, places = [], []
     parts: dict[tuple[str, str], list[int]] = defaultdict(list)  # components of each memory; none for all

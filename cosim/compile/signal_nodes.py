@@ -81,21 +81,8 @@ class TimedEvents(SignalKind):
         return _for_all(inputs, 1), _for_all(own, 1)
 
 
-class SettledLoop(SignalKind):
-    """The end of a loop of events at one instant: all in it have their values; `name` is its number."""
-
-    rank = -1
-
-    @staticmethod
-    def uses(inst: PlacedBlock, name: str) -> Masks:
-        raise NotImplementedError("it is put into a graph once that is in order")
-
-
 class SignalNode(NamedTuple):
-    """An output, a sampled memory, all unknowns or timed events of a block; whole, or one component of it.
-
-    Or the end of a loop of events, whose path is that of one of its blocks.
-    """
+    """An output, a sampled memory, all unknowns or timed events of a block; whole, or one component of it."""
 
     path: str
     kind: type[SignalKind]

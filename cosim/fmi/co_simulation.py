@@ -69,6 +69,7 @@ class CoSimulationUnit:
         self._rooms: list[SavedState] = []  # states of the FMU that compiled code goes back to
         self._table: Any = None
         self._in_code: CompiledEvents | None = None
+        self._in_loop = False
         if curves is not None and self._native is not None:
             curves.belongs_to(self._native, setup.ports, setup.untouched)
 
@@ -243,11 +244,16 @@ class CoSimulationUnit:
     def _meets(self, events: EventModeSteps) -> bool:
         """Handle events where it stands, unless it is visited there; returns whether outputs jump."""
         assert self._time is not None  # initialised before
-        if self._ended or self._inputs.visits or not events.waits(self._time):
+        visits = self._inputs.visits
+        if self._ended or (visits and not self._in_loop) or not events.waits(self._time):
             return False
         before = self.outputs().copy()
-        self._ended = events.arrive(self._time)
+        self._ended = events.meet(self._time) if visits else events.arrive(self._time)
         return bool((self.outputs() != before)[self._smooth].any())
+
+    def meet_in_loop(self) -> None:
+        """See `SteppingUnit.meet_in_loop`."""
+        self._in_loop = True
 
     def visit(self, u: np.ndarray) -> str:
         """See `SteppingUnit.visit`."""
@@ -268,7 +274,9 @@ class CoSimulationUnit:
         found = compiled_calls_of(self._native, self._inputs, self._outputs, table)
         if found is not None and isinstance(self._steps, EventModeSteps):
             ports, clocks = (self._inputs, self._outputs), bool(self._description.clocks)
-            self._in_code = events = CompiledEvents(self._native, self._steps, ports, table, clocks)
+            self._in_code = events = CompiledEvents(
+                self._native, self._steps, ports, table, clocks, self._in_loop
+            )
             table.events = events.events
             if not events.possible:
                 return None

@@ -25,7 +25,7 @@ STEP, *_ = FAILED = ("DoStep", *CALLS.values())
 class CompiledEvents:
     """Event mode of one instance, in turns with compiled code: `resume` before it, `pause` after it.
 
-    table : its `pl_fmu_unit`
+    table : its `pl_fmu_unit`; in_loop : see `SteppingUnit.meet_in_loop`
     """
 
     def __init__(
@@ -35,6 +35,7 @@ class CompiledEvents:
         ports: tuple[UnitInputs, UnitOutputs],
         table: Any,
         clocks: bool,
+        in_loop: bool,
     ) -> None:
         self._component, self._steps, self._table = component, steps, table
         self._inputs, self._outputs = inputs, outputs = ports
@@ -42,6 +43,7 @@ class CompiledEvents:
         for field, name in CALLS.items():
             setattr(e, field, void(component.call.function(name)))
         e.any_step, e.visits, e.clocks = component.interface.variable_step, inputs.visits, clocks
+        e.in_loop = in_loop
         n, m = inputs.size, sum(v.size for v in outputs.variables)
         triggers = np.arange(n - len(inputs.levels), n)
         integers = {"free_at": inputs.free_at, "given": inputs.visited_at, "triggers": triggers}
@@ -65,6 +67,7 @@ class CompiledEvents:
         """Give compiled code the present state."""
         e, inputs = self.events, self._inputs
         e.next, e.wanted, e.stage, e.failed = self._steps.next, self._steps.wanted, 0, 0
+        e.stays = self._steps.stays
         self._last[: len(inputs.last)], self._levels[: len(inputs.levels)] = inputs.last, inputs.levels
         t = self._table
         self._outputs.put_kept(bindings.numbers(t.fresh, t.out.n))
@@ -74,7 +77,8 @@ class CompiledEvents:
         e, inputs, entered = self.events, self._inputs, bindings.constant("PL_EVENT_ENTERED")
         self._failed = FAILED[e.failed - 1] if e.failed else ""
         self._over = e.stage == bindings.constant("PL_EVENT_OVER")
-        self._steps.found(bool(e.wanted), e.stage == entered, None if e.clocks else float(e.next))
+        announced = None if e.clocks else float(e.next)
+        self._steps.found(bool(e.wanted), e.stage == entered, bool(e.stays), announced)
         inputs.last = self._last[: inputs.size].copy()
         inputs.give_clocked(self._steps)
         e.stage = e.failed = 0

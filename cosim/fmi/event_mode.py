@@ -31,6 +31,7 @@ class EventModeSteps:
         self._announced, self._wanted = math.inf, False
         self.jumps = 0  # how often continuous states have jumped at events, as the FMU says
         self.entered = False  # has compiled code entered event mode already?
+        self.stays = False  # in event mode, since an event that a visit at the same time will go on with
 
     @property
     def values(self) -> Mapping[str, np.ndarray]:
@@ -62,6 +63,7 @@ class EventModeSteps:
     def step(self, t: float, end: float) -> StepOutcome:
         """See `Steps.step`."""
         c, at_once, part = self._component, 0, PART * (end - t)
+        self.leave()
         while not end <= t + min(NEAR * max(1.0, abs(t)), part):
             if self.waits(t) and self._event(t, None, ()):
                 return StepOutcome(t, terminate=True)
@@ -86,24 +88,36 @@ class EventModeSteps:
         """See `Steps.arrive`."""
         if change is not None or triggers or self.waits(t):
             return self._event(t, change, triggers)
+        self.leave()
         return False
+
+    def meet(self, t: float) -> bool:
+        """Handle events at t [s], and stay in event mode until `arrive` or `leave`; see `arrive`."""
+        return self._event(t, None, (), stay=True)
+
+    def leave(self) -> None:
+        """Leave event mode, if it has stayed in it."""
+        if self.stays:
+            self.stays = False
+            self._component.enter_step_mode()
 
     def give(self, v: Variable, put: Put) -> None:
         """See `Steps.give`."""
         self._rounds.give(v, put)
 
-    def _event(self, t: float, change: Put | None, triggers: Sequence[Variable]) -> bool:
+    def _event(self, t: float, change: Put | None, triggers: Sequence[Variable], stay: bool = False) -> bool:
         self._component.call.time = t
-        if not self.entered:
+        if not self.entered and not self.stays:
             self._component.enter_event_mode()
-        self.entered = False
-        return self._settled(self._rounds.run(t, change, triggers))
+        self.entered = self.stays = False
+        return self._settled(self._rounds.run(t, change, triggers), stay)
 
-    def _settled(self, found: DiscreteStates) -> bool:
+    def _settled(self, found: DiscreteStates, stay: bool = False) -> bool:
         self._wanted = False
         self.jumps += found.values_changed
         self._announced = math.inf if found.next_time is None else found.next_time
-        if not found.terminate:
+        self.stays = stay and not found.terminate
+        if not stay and not found.terminate:
             self._component.enter_step_mode()
         return found.terminate
 
@@ -121,9 +135,9 @@ class EventModeSteps:
         """Whether the newest call for a step asked for an event."""
         return self._wanted
 
-    def found(self, wanted: bool, entered: bool, announced: float | None) -> None:
+    def found(self, wanted: bool, entered: bool, stays: bool, announced: float | None) -> None:
         """Take over from compiled code, which may have entered event mode; `announced` None: as it was."""
-        self._wanted, self.entered = wanted, entered
+        self._wanted, self.entered, self.stays = wanted, entered, stays
         if announced is not None:
             self._announced = announced
 
@@ -135,5 +149,5 @@ class EventModeSteps:
     def restored(self, kept: Any) -> None:
         """See `Steps.restored`."""
         self._announced = math.inf if kept["announced"] is None else kept["announced"]
-        self._wanted, self.entered = kept["wanted"], False
+        self._wanted, self.entered, self.stays = kept["wanted"], False, False
         self._rounds.restored(kept["rounds"])

@@ -6,7 +6,8 @@ one). Each leaves a mark; the event that follows sees a mark it has not seen bef
 gives the states what it returns. So several of them at one instant are one event of the FMU.
 
 In a loop of events at one instant it stays in event mode after that, as connected FMUs are to: where its
-inputs change at that instant, they are set, and its discrete states are updated once more.
+inputs change at that instant, they are set, and its discrete states are updated once more. They are not where
+its continuous states have jumped, since what follows from a jump comes after it.
 """
 
 from __future__ import annotations
@@ -168,14 +169,15 @@ def _events(
     due = b.mode("due@event", 0.0)
     time = b.event_at("time@event", 0.0, lambda _: {due: 1.0 - due}, "time event")  # the first is the start
     begun, ended = b.mode("begun@event", 0.0), b.mode("ended@event", 0.0)
-    rounds = b.rounds_in_loop("rounds@event")
-    now = joined([due, *marks, rounds, read])
+    rounds, jumped = b.rounds_in_loop("rounds@event"), b.mode("jumped@event", 0.0)
+    now = joined([due, *marks, read, rounds])
     seen = b.mode("seen@event", np.zeros(now.size), size=now.size)
     news = np.where(now != seen, 1.0, 0.0)
-    new = np.where(begun[0] > 0.5, np.sum(news), news[0])
+    repeated = np.where(jumped[0] > 0.5, 0.0, news[-1])  # what follows a jump of states comes after it
+    new = np.where(begun[0] > 0.5, np.sum(news[:-1]) + repeated, news[0])
     request = np.where(new > 0.5, np.where(rounds[0] > 0.5, IN_LOOP, 1.0), 0.0)
     count = b.mode("count@event", 0.0)  # no two events are asked for with the same numbers
-    b.private(*marks, time, due, begun, ended, seen, count, rounds)
+    b.private(*marks, time, due, begun, ended, seen, count, rounds, jumped)
     asked = joined([argument, count, np.reshape(request, 1)])
     n_kept = sum(v.size for v in ports.kept)
     found = opaque("event", asked, nx + 2 + n_kept, ModelExchangeUnit.event)
@@ -183,7 +185,9 @@ def _events(
     for state in states:
         pairs.append((state, found[at : at + state.size]))
         at += state.size
+    moved = np.sum(np.where(found[:nx] != joined(states), 1.0, 0.0)) if nx else 0.0
     pairs += [(time, found[nx]), (ended, found[nx + 1]), (seen, now), (begun, 1.0), (count, count + 1.0)]
+    pairs += [(jumped, np.where(begun[0] * moved > 0.5, 1.0, 0.0))]
     kept = np.zeros(0)
     if n_kept:
         kept = b.mode("outputs@event", np.zeros(n_kept), size=n_kept)

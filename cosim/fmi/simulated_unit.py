@@ -110,6 +110,9 @@ class RunningUnit:
     def _stopped(self) -> bool:
         return bool(self._sim.snapshot_of_start().stopped)
 
+    def meet_in_loop(self) -> None:
+        """See `SteppingUnit.meet_in_loop`: it is not visited."""
+
     def visit(self, u: np.ndarray) -> str:
         """See `SteppingUnit.visit`: its inputs are given over steps only."""
         return ""

@@ -52,10 +52,9 @@ class Instances:
         for unit in system.units:
             from cosim.fmi.coupling.unit_run import UnitRun  # few runs have any
 
-            self._makes[unit.path], self._paths[unit.path] = (
-                partial(UnitRun, unit.block, unit.path),
-                unit.path,
-            )
+            in_loop = any(s.in_loop and s.path == unit.path for s in system.schedule)
+            self._makes[unit.path] = partial(UnitRun, unit.block, unit.path, in_loop)
+            self._paths[unit.path] = unit.path
         self._made: dict[str, Any] = {}
         self._closed = False
         self.load(states or {})

@@ -62,7 +62,7 @@ def warn_of_early(system: System, events: Iterable[Event]) -> None:
 def _early(system: System) -> dict[str, tuple[str, ...]]:
     """What blocks read as before an instant, by path, where their loop is not gone through again."""
     segments = [s for s in system.schedule if isinstance(s, EventSegment)]
-    return {s.path: s.early for s in segments if s.early and s.called_again < 0}
+    return {s.path: s.early for s in segments if s.early and s.repeated_by < 0}
 
 
 def warn_of_unmet(system: System, events: Iterable[Event], signs: np.ndarray) -> None:

@@ -283,7 +283,9 @@ class NativeEngine(Engine):
         if reason == self._pl.PL_NO_LAST_ROUND:
             return python.scheduler.endless(self.system.schedule[run.index], t)
         if reason == self._pl.PL_UNSETTLED:
-            return python.scheduler.unsettled(self.system.schedule[run.index], t)
+            looped = (k for k, s in enumerate(self.system.schedule) if s.repeated_by >= 0)
+            repeated = [k for i, k in enumerate(looped) if run.loop_fired[i] == 2]
+            return python.events.loops.unsettled(repeated, t)
         if reason == self._pl.PL_CONFLICT:
             return python.events.conflict(t, events[run.index].name, events[run.other].name)
         if run.index == self._pl.PL_IN_RESET:

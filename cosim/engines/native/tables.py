@@ -22,7 +22,6 @@ from cosim.segments import (
     LastSegment,
     OutputSegment,
     RepeatSegment,
-    SettleSegment,
     SolveSegment,
     UpdateSegment,
 )
@@ -37,7 +36,6 @@ KINDS = {
     ExternalSegment: "PL_EXTERNAL",
     SolveSegment: "PL_SOLVE",
     EventSegment: "PL_EVENTS",
-    SettleSegment: "PL_SETTLE",
 }
 
 Arrays = dict[str, np.ndarray]
@@ -62,7 +60,7 @@ def tables_of(system: System) -> tuple[bindings.Structure, Arrays]:
         "unknowns": system.residual.numel(),
         "delays": len(system.delays),
         "rounding": np.count_nonzero(system.rounding),
-        "loops": sum(isinstance(s, SettleSegment) for s in system.schedule),
+        "loops": len(arrays["loop_segment"]),
         "again": sum(s.activation.again for s in system.schedule),
         "bodies": len(arrays["bodies"]) // COLUMNS,
         "before": len(arrays["before"]),
@@ -120,24 +118,14 @@ def _segments(system: System) -> Arrays:
 
 
 def _loops(system: System) -> Arrays:
-    """Which segments are in which loop, and what of what they return is compared there."""
-    schedule = system.schedule
-    ends = {k: s for k, s in enumerate(schedule) if isinstance(s, SettleSegment)}
-    end_of = {member: k for k, end in ends.items() for member in end.members}
-    readers = {k for end in ends.values() for k in end.readers}
-    read = [
-        range(s.expression.numel())[s.read_again] if k in readers else range(0)
-        for k, s in enumerate(schedule)
-    ]
-    reader_starts, of_loops = _grouped(ends[k].readers if k in ends else () for k in range(len(schedule)))
+    """What events in loops at one instant read of them."""
+    looped = [(k, s) for k, s in enumerate(system.schedule) if s.repeated_by >= 0]
+    sizes = [s.expression.numel() - len(following(system, s)) for _, s in looped]
     return {
-        "segment_loop": _integers(end_of.get(k, -1) for k in range(len(schedule))),
-        "segment_rounds": _integers(s.called_again for s in schedule),
-        "loop_first": _integers(ends[k].members[0] if k in ends else -1 for k in range(len(schedule))),
-        "reader_start": reader_starts,
-        "readers": of_loops,
-        "read_start": _integers(np.cumsum([0, *map(len, read)])),
-        "read_from": _integers(places.start for places in read),
+        "loop_segment": _integers(k for k, _ in looped),
+        "loop_place": _integers(s.repeated_by for _, s in looped),
+        "read_start": _integers(np.cumsum([0, *sizes])),
+        "read_from": _integers(len(following(system, s)) for _, s in looped),
     }
 
 

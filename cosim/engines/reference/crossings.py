@@ -67,8 +67,7 @@ class Crossings:
             for k, g in enumerate(s.schedule)
             if isinstance(g, EventSegment) and g.following
         }
-        self._segment = -1  # whose timed events come next,
-        self._last = False  # those included that wait for all that they read
+        self._segment = -1  # whose timed events come next
 
     def signs(self) -> tuple[np.ndarray, np.ndarray]:
         """Sign of every crossing, -1 or 1, and which are on the threshold and moving.
@@ -141,12 +140,9 @@ class Crossings:
         due: np.ndarray = times <= self.workspace.context.t + SAME_INSTANT * np.fmax(1.0, np.abs(times))
         return due
 
-    def begin_segment(self, segment: int, last: bool = False) -> bool:
-        """The timed events of a segment come next: may one be due, or one that follows them or inputs?
-
-        last : also those that wait, at a start, for all that they read
-        """
-        self._segment, self._last = segment, last
+    def begin_segment(self, segment: int) -> bool:
+        """The timed events of a segment come next: may one be due, or one that follows them or inputs?"""
+        self._segment = segment
         if (self._due_times() & (self._timed_segment[self._timed_events] == segment)).any():
             return True
         if segment not in self._following:
@@ -168,8 +164,7 @@ class Crossings:
             return armed & (self._timed | np.isin(self._timed_segment, due))
         if part is Part.TIMED:
             others = self._timed_segment != self._segment
-            waits = self._early[self._segment] and not self._last  # at a start after all they read
-            return others | ~armed if waits else others
+            return others | ~armed if self._early[self._segment] else others  # at a start after all they read
         return np.zeros(len(self.events), dtype=bool)
 
     def fired(self, part: Part) -> list[int]:

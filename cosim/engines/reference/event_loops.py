@@ -1,109 +1,88 @@
-"""Loops of events at one instant: gone through again until nothing that is read in them changes.
-
-Which segments are in a loop, and which of them are called again where what they read has changed, is said by
-the segment at its end (`SettleSegment`). Memories of a loop that depend on what they were see in every round
-what they were before the first one.
-"""
+"""Events in loops at one instant: repeated where what they have read there has changed since."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from cosim.engines.reference.bound import Bound
+from blocks.errors import SimulationError
 from cosim.engines.reference.unknowns import Unknowns
-from cosim.run.context import Context
-from cosim.segments import EventSegment, Segment, SettleSegment
+from cosim.engines.reference.workspace import Workspace
+from cosim.segments import EventSegment
+from cosim.timed_events import timed_segments
 
 ROUNDED = 2.0**-50  # relative change of a number that is none
+ROUNDS = 100
 
 
 class EventLoops:
-    """The loops of a schedule at one instant.
+    """What blocks whose events are in a loop have read at an instant, by the segments of their events."""
 
-    segments : with the functions that give their numbers
-    """
-
-    def __init__(self, context: Context, unknowns: Unknowns, segments: list[tuple[Segment, Bound]]) -> None:
-        self._context, self._unknowns, self._segments = context, unknowns, segments
-        self.ends = {k: s for k, (s, _) in enumerate(segments) if isinstance(s, SettleSegment)}
-        self._end_of = {member: k for k, end in self.ends.items() for member in end.members}
-        self._readers = {reader for end in self.ends.values() for reader in end.readers}
+    def __init__(self, workspace: Workspace, unknowns: Unknowns) -> None:
+        self._context, self._unknowns, system = workspace.context, unknowns, workspace.system
+        looped = {
+            k: s for k, s in enumerate(system.schedule) if isinstance(s, EventSegment) and s.repeated_by >= 0
+        }
+        self._looped = {
+            k: (s, workspace.bind(f"segment{k}", lambda s=s: [s.expression]))  # type: ignore[misc]
+            for k, s in looped.items()
+        }
+        self._segment_of = timed_segments(system)
         self.begin()
 
     def begin(self) -> None:
         """An instant begins."""
-        self._back = -1  # the end of the loop that is gone through again
         self._rounds = 0
-        self._called: set[int] = set()
+        self._fired: set[int] = set()
         self._read: dict[int, np.ndarray] = {}
-        self._held: dict[int, np.ndarray] = {}
 
-    def skips(self, k: int) -> bool:
-        """Is a segment outside of the loop that is gone through again?"""
-        return self._back not in (-1, k, self._end_of.get(k))
+    def note(self, segment: int) -> None:
+        """Events of a segment come next: note what they read."""
+        if segment in self._looped:
+            self._read[segment] = self._reads(segment)
 
-    def prepare(self, k: int) -> None:
-        """A segment comes next: in a loop what it writes is what it was before the first round."""
-        segment, h = self._segments[k][0], self._context.h
-        if k not in self._end_of or not len(segment.writes) or segment.external is not None:
-            return
-        if self._back < 0:
-            self._held[k] = h[segment.writes]
-        elif k in self._held:
-            h[segment.writes] = self._held[k]
+    def fired(self, events: Iterable[int]) -> None:
+        """Events, by their numbers, have fired."""
+        if self._looped:
+            self._fired.update(self._segment_of[list(events)].tolist())
 
-    def reads_anew(self, k: int) -> bool:
-        """Has what a segment reads in its loop changed since it was called at this instant?
+    def repeat(self, t: float) -> bool:
+        """Let events be repeated that have read something else at t [s] than is there now; are there any?
 
-        What it reads is noted.
+        Raises
+        ------
+        SimulationError     after too many rounds
         """
-        if k not in self._readers:
-            return False
-        now = self._reads(k)
-        changed = k in self._called and _differ(now, self._read[k])
-        self._read[k] = now
-        return changed
+        again = []
+        for k, (segment, _) in self._looped.items():
+            now = self._reads(k)
+            if k in self._fired and _differ(now, self._read[k]):
+                self._context.h[segment.repeated_by] += 1.0
+                again.append(k)
+            self._read[k] = now
+        self._rounds += bool(again)
+        if self._rounds > ROUNDS:
+            raise self.unsettled(again, t)
+        return bool(again)
 
-    def stands(self, k: int) -> bool:
-        """Has a segment of a loop been called at this instant, with what it reads now? It is, if not."""
-        if k not in self._readers:
-            return False
-        anew = self.reads_anew(k)
-        if k in self._called and not anew:
-            return True
-        self._called.add(k)
-        return False
-
-    def count_again(self, k: int) -> None:
-        """Events of a segment are to be repeated."""
-        self._context.h[self._segments[k][0].called_again] += 1.0
-
-    def was_called(self, k: int) -> None:
-        """A segment was called, or events of it have fired, with what was noted."""
-        self._called.add(k)
-
-    def waiting(self, k: int) -> list[int]:
-        """Events at the end of a loop that came first in it, but have not fired: they may now."""
-        readers = [(r, self._segments[r][0]) for r in self.ends[k].readers if r not in self._called]
-        return [r for r, segment in readers if isinstance(segment, EventSegment) and segment.early]
-
-    def next_round(self, k: int, moved: bool) -> int | None:
-        """At the end of a loop: the segment to go back to, None where all stands; -1 after too many rounds.
-
-        moved : has an event fired at the end itself?
-        """
-        end = self.ends[k]
-        changed = (r in self._called and _differ(self._reads(r), self._read[r]) for r in end.readers)
-        if not moved and not any(changed):
-            self._back, self._rounds = -1, 0
-            return None
-        self._back, self._rounds = k, self._rounds + 1
-        return end.members[0] if self._rounds < end.limit else -1
+    def unsettled(self, segments: Iterable[int], t: float) -> SimulationError:
+        """The error about a loop through events of these segments that goes on changing."""
+        paths = [self._looped[k][0].path for k in segments]
+        names = " and ".join(f"'{path}'" for path in paths)
+        return SimulationError(
+            f"events in the loop at one instant through {names} do not settle at t={t:.9g} s: what they read "
+            f"there still changes after {ROUNDS} rounds.",
+            path=paths[0],
+            time=t,
+            hint="An output in the loop follows an input of its unit at once, with a gain of 1 or more "
+            "around the loop: put a UnitDelay into it, or give the samples of a unit an offset.",
+        )
 
     def _reads(self, k: int) -> np.ndarray:
-        segment, function = self._segments[k]
+        segment, function = self._looped[k]
         self._unknowns.refresh()
-        return function()[segment.read_again].copy()
+        return function()[len(segment.following) :].copy()
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> bool:

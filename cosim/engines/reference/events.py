@@ -10,6 +10,7 @@ import numpy as np
 
 from blocks.errors import SimulationError
 from cosim.engines.reference.crossings import Crossings, Part
+from cosim.engines.reference.event_loops import EventLoops
 from cosim.engines.reference.restart import Restart
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
@@ -50,6 +51,7 @@ class Events:
         self, workspace: Workspace, unknowns: Unknowns, crossings: Crossings, restart: Restart
     ) -> None:
         self.workspace, self.unknowns, self.crossings, self.restart = workspace, unknowns, crossings, restart
+        self.loops = EventLoops(workspace, unknowns)
         self.events = workspace.system.events
         self._resets = [
             workspace.bind(
@@ -97,6 +99,7 @@ class Events:
                 raise self.endless(t, due)
             happened += self._apply(t, due)
             self.restart.after_events((p for k in due for p in self.events[k].counts), counted)
+            self.loops.fired(due)
             self.crossings.reset_by(due)
             due = self.crossings.fired(part)
         return rounds > 0

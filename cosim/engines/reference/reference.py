@@ -124,19 +124,24 @@ class ReferenceEngine(Engine):
 
     def _instant(self, t: float, repetition: Repetition) -> None:
         """Ticks and instants at t, then the events they cause; then log."""
-        parts = self.parts
+        parts, loops = self.parts, self.parts.events.loops
         due = parts.scheduler.count(t)
+        loops.begin()
 
-        def handle(segment: int, again: bool = False, last: bool = False) -> bool:
-            if not parts.events.crossings.begin_segment(segment, last) and not again:
-                return False
-            counted = parts.scheduler.counts_of(due)
-            return parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
+        def handle(segment: int) -> None:
+            if parts.events.crossings.begin_segment(segment):
+                loops.note(segment)
+                counted = parts.scheduler.counts_of(due)
+                parts.events.iterate(t, self._log.events, repetition, Part.TIMED, None, counted)
 
         parts.scheduler.run_segments(t, due, handle)
         if self.system.events:
-            while parts.events.iterate(t, self._log.events, repetition) and parts.scheduler.follow(t):
-                pass
+            loops.repeat(t)
+            going_on = True
+            while going_on:
+                fired = parts.events.iterate(t, self._log.events, repetition)
+                followed = fired and parts.scheduler.follow(t)
+                going_on = loops.repeat(t) or followed
         parts.unknowns.refresh()
         self._log.instant(t, due)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,10 +16,9 @@ from blocks.contract.event_memories import NEVER
 from blocks.contract.memories import ROUNDS, CountedInstants
 from blocks.errors import PlantloopError, SimulationError
 from cosim.engines.reference.draws import draw, stream
-from cosim.engines.reference.event_loops import EventLoops
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
-from cosim.segments import EventSegment, RepeatSegment, Segment, SettleSegment, SolveSegment
+from cosim.segments import EventSegment, RepeatSegment, Segment, SolveSegment
 from cosim.slots import Place
 from cosim.timed_events import timed_events
 
@@ -27,15 +26,6 @@ from cosim.timed_events import timed_events
 def one_instant(started: float, stop: float) -> float:
     """How long before a stop an event is at that stop [s], in steps from `started` [s] on."""
     return 1e-12 * (stop - started) + 2.0**-50 * abs(stop) if math.isfinite(stop) else 0.0
-
-
-class HandleEvents(Protocol):
-    """Handles the timed events of a segment, by its number; have any fired?
-
-    again : also where none is due; last : also those that wait for all that they read
-    """
-
-    def __call__(self, segment: int, again: bool = False, last: bool = False) -> bool: ...
 
 
 class Scheduler:
@@ -48,7 +38,6 @@ class Scheduler:
             (s, workspace.bind(f"segment{k}", lambda s=s: [s.expression]))  # type: ignore[misc]
             for k, s in enumerate(system.schedule)
         ]
-        self._loops = EventLoops(self.context, unknowns, self._segments)
         self._branches = any(s.activation.due(()) for s in system.schedule)
         self._again = [k for k, s in enumerate(system.schedule) if s.activation.again]
         self._grid = grid = system.grid
@@ -118,72 +107,30 @@ class Scheduler:
             c.h[self._discrete[k]] = c.next[self._discrete[k]]
         self._draw(due)
 
-    def run_segments(self, t: float, due: list[int], handle: HandleEvents) -> None:
-        """Steps 3 and 4 of an instant at which the rates `due` hit."""
+    def run_segments(self, t: float, due: list[int], handle: Callable[[int], object]) -> None:
+        """Steps 3 and 4 of an instant at which the rates `due` hit.
+
+        handle : handles the timed events of a segment, by its number
+        """
         if not due and not self._branches:
             return
-        hits, loops, k = set(due), self._loops, 0
-        loops.begin()
-        while k < len(self._segments):  # 3. output phase, then 4. update phase
-            segment = self._segments[k][0]
-            if loops.skips(k):
-                pass
-            elif isinstance(segment, EventSegment):
-                self._handle(k, handle)
-            elif isinstance(segment, SettleSegment):
-                k = self._end_of_loop(k, handle, t)
-                continue
-            elif segment.activation.due(hits) and self._is_asked(segment) and not loops.stands(k):
-                loops.prepare(k)
+        hits = set(due)
+        for k in range(len(self._segments)):  # 3. output phase, then 4. update phase
+            if isinstance(self._segments[k][0], EventSegment):
+                handle(k)
+            elif self._segments[k][0].activation.due(hits):
                 self._call_segment(k, t)
-            k += 1
-
-    def _handle(self, k: int, handle: HandleEvents) -> None:
-        """The timed events of a segment, once more where what they read in a loop has changed."""
-        again = self._loops.reads_anew(k)
-        if again:
-            self._loops.count_again(k)
-        if handle(k, again=again):
-            self._loops.was_called(k)
-
-    def _end_of_loop(self, k: int, handle: HandleEvents, t: float) -> int:
-        """The segment after the end of a loop, or the first of it where something in it has changed."""
-        loops, moved = self._loops, False
-        for reader in loops.waiting(k):
-            loops.reads_anew(reader)
-            if handle(reader, last=True):
-                loops.was_called(reader)
-                moved = True
-        found = loops.next_round(k, moved)
-        if found == -1:
-            raise self.unsettled(loops.ends[k], t)
-        return k + 1 if found is None else found
-
-    @staticmethod
-    def unsettled(segment: Segment, t: float) -> SimulationError:
-        """The error about a loop that goes on changing."""
-        names = " and ".join(f"'{name}'" for name in segment.names)
-        return SimulationError(
-            f"events in the loop at one instant through {names} do not settle at t={t:.9g} s: what they read "
-            f"there still changes after {SettleSegment.limit} rounds.",
-            path=segment.path,
-            time=t,
-            hint="An output in the loop follows an input of its unit at once, with a gain of 1 or more "
-            "around the loop: put a UnitDelay into it, or give the samples of a unit an offset.",
-        )
 
     def follow(self, t: float) -> bool:
         """Conditional parts follow what events at this instant have changed; False where there are none."""
         for k in self._again:
-            if self._is_asked(self._segments[k][0]):
-                self._call_segment(k, t)
+            self._call_segment(k, t)
         return bool(self._again)
-
-    def _is_asked(self, segment: Segment) -> bool:
-        return segment.asked < 0 or not self.context.h[segment.asked] < 0.5
 
     def _call_segment(self, k: int, t: float) -> None:
         segment, function = self._segments[k]
+        if segment.asked >= 0 and self.context.h[segment.asked] < 0.5:
+            return
         self.unknowns.refresh()
         if isinstance(segment, SolveSegment):
             self.unknowns.solve_tick(k, segment, t)

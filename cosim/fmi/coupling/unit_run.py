@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.contract.driven import DrivenBlock, Reached
+from blocks.contract.driven import DrivenBlock, Reached, SteppingUnit
 from blocks.errors import naming_block
 from cosim.fmi.coupling.curves import Curve, Sample
 
@@ -51,14 +51,24 @@ class UnitStanding:
 
 
 class UnitRun:
-    """An instance as a run makes, saves, loads and closes it."""
+    """An instance as a run makes, saves, loads and closes it.
 
-    def __init__(self, block: DrivenBlock, path: str = "") -> None:
-        self.block, self.path, self.unit = block, path, block.make()
+    in_loop : is it in a loop at one instant, through what it is given in visits?
+    """
+
+    def __init__(self, block: DrivenBlock, path: str = "", in_loop: bool = False) -> None:
+        self.block, self.path, self.in_loop = block, path, in_loop
+        self.unit = self._made()
         self.standing = UnitStanding()
         self.parameters = np.zeros(0)  # parameters as last given
         self.jumped = False  # did its outputs jump in its newest step, or the visit behind it?
         self._smooth = block.smooth_outputs
+
+    def _made(self) -> SteppingUnit:
+        unit = self.block.make()
+        if self.in_loop:
+            unit.meet_in_loop()
+        return unit
 
     def begin(self, t: float, u: np.ndarray, p: np.ndarray) -> None:
         """Enter initialisation at t [s]."""
@@ -134,7 +144,7 @@ class UnitRun:
         if not facts["points"]:
             if self.standing.points:
                 self.unit.close()
-                self.unit = self.block.make()
+                self.unit = self._made()
             self.standing = UnitStanding()
             return
         samples = lambda found: tuple((float(t), np.array(v, dtype=float)) for t, v in found)

@@ -29,6 +29,7 @@ void pl_interpolate_some(pl_run *r, double t, int first, int last, double *x)
     "quartic": '#include "quartic.c"',
     "evaluate": '#include "evaluate.c"\nvoid pl_update_w(void *owner, const pl_args *a) {}',
     "norms": '#include "norms.c"',
+    "event_loops": '#include "event_loops.c"',
 }
 CALLED = """
 int event_waits(pl_run *r, int event);
@@ -43,6 +44,9 @@ void pl_begin_events(pl_run *r, int located, int which);
 void pl_begin_timed_events(pl_run *r, int segment);
 int pl_handle_events(pl_run *r);
 void pl_forget_missed(pl_run *r);
+void pl_begin_loops(pl_run *r);
+void pl_note_read(pl_run *r, int segment);
+int pl_repeat_events(pl_run *r);
 """
 CODE = "void(const pl_args *, double *)"
 ALL, BEFORE, TIMED = range(3)
@@ -467,3 +471,40 @@ def test_a_run_that_is_cancelled_or_has_no_solution_resets_nothing(runtime):
     assert m.handle() == runtime.c.PL_NO_SOLUTION and m.h[0] == 0.0
     m = Machine(runtime, [lambda x, h: math.nan])
     assert m.handle() == runtime.c.PL_NO_SIGN and m.r.index == 0
+
+
+def test_events_in_loops_are_repeated_where_what_they_read_has_changed(runtime):
+    """Of two segments, 1 and 3, whose functions return a crossing, then what they read; 3 has not fired."""
+    m = Machine(runtime, [lambda x, h: -1.0], signs=[1.0], h=(5.0, 7.0))
+    read, ints = {1: [2.0, 3.0], 3: [4.0]}, lambda *values: runtime.array(values, "int32_t")
+
+    def segment(k):
+        def function(a, out):
+            out[0 : 1 + len(read[k])] = [99.0, *read[k]]
+
+        return runtime.function(CODE, function)
+
+    m.r.model.segments = runtime.array(
+        [runtime.ffi.NULL, segment(1), runtime.ffi.NULL, segment(3)], "pl_function"
+    )
+    s = m.r.system
+    s.n_loops, s.loop_segment, s.loop_place = 2, ints(1, 3), ints(1, 0)
+    s.read_start, s.read_from, s.timed_segment = ints(0, 2, 3), ints(1, 1), ints(1)
+    m.r.loop_fired, m.r.loop_read, m.r.out = ints(9, 9), runtime.array([0.0] * 3), runtime.array([0.0] * 9)
+    again = lambda: (runtime.c.pl_repeat_events(m.r), m.h[0], m.h[1])
+    runtime.c.pl_begin_loops(m.r)
+    assert list(m.r.loop_fired[0:2]) == [0, 0]
+    assert again() == (0, 5.0, 7.0)  # none has fired
+    runtime.c.pl_begin_timed_events(m.r, 1)
+    assert runtime.c.pl_handle_events(m.r) == runtime.c.PL_DONE and list(m.r.loop_fired[0:2]) == [1, 0]
+    assert again() == (0, 5.0, 7.0)  # nothing has changed
+    read[1], read[3] = [2.0, 3.5], [8.0]
+    assert again() == (1, 5.0, 8.0) and list(m.r.loop_fired[0:2]) == [2, 0]
+    assert again() == (0, 5.0, 8.0)
+    read[1] = [2.0 + 1e-15, 3.5]  # rounding
+    assert again() == (0, 5.0, 8.0)
+    for k in range(99):
+        read[1] = [float(k), 0.0]
+        assert again() == (1, 5.0, 9.0 + k)
+    read[1] = [0.5, 0.0]
+    assert again() == (runtime.c.PL_UNSETTLED, 5.0, 108.0)

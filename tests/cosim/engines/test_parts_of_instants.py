@@ -32,7 +32,7 @@ int pl_run_segments(pl_run *r);
 int pl_initialise(pl_run *r);
 """
 CODE = "void(const pl_args *, double *)"
-OUTPUT, UPDATE, EXTERNAL, SOLVE, REPEAT, EVENTS, SETTLE = range(7)
+OUTPUT, UPDATE, EXTERNAL, SOLVE, REPEAT, EVENTS = range(6)
 
 
 @pytest.fixture(scope="module")
@@ -320,67 +320,6 @@ def test_the_host_is_called_for_an_external_one_unless_something_else_answers(ru
     assert s.run() == runtime.c.PL_CALL  # it could not
     s.give[1], s.r.segment = [math.nan], 0
     assert s.run() == runtime.c.PL_CALL and len(asked) == 2  # not asked with what is no number
-
-
-class Loop(Schedule):
-    """Segment 0 is outside, 1 of a kind and 2 an output in a loop that 3 ends; 4 comes after it."""
-
-    def __init__(self, runtime, kind, limit=99):
-        super().__init__(runtime, [OUTPUT, kind, OUTPUT, SETTLE, OUTPUT])
-        r, s = self.r, self.r.system
-        s.n_loops = 1
-        s.segment_loop, s.segment_rounds = ints(runtime, -1, 3, 3, -1, -1), ints(runtime, -1, 5, -1, -1, -1)
-        s.loop_first, s.reader_start = ints(runtime, -1, -1, -1, 1, -1), ints(runtime, 0, 0, 0, 0, 1, 1)
-        s.readers, s.read_start = ints(runtime, 1), ints(runtime, 0, 0, 1, 1, 1, 1)
-        s.read_from, s.segment_early = ints(runtime, *[0] * 5), ints(runtime, *[0] * 5)
-        r.called, r.read = ints(runtime, *[0] * 5), runtime.array([0.0])
-        r.held_before, self.kept = runtime.array([0.0] * 5), []
-
-
-def test_a_loop_is_gone_through_again_until_what_is_read_in_it_stays(runtime):
-    """An opaque block is called where its argument has changed; what else is there sees what was before."""
-    s = Loop(runtime, EXTERNAL)
-    s.give[1] = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0 + 1e-15]  # in a round, at its end, in the next one, ...
-    found = []
-    old = s.called
-
-    def called(k, out):
-        old(k, out)
-        if k == 2:
-            found.append(s.h[2])  # what it was before the first round
-
-    s.called = called
-    assert [s.run() for _ in range(4)] == [runtime.c.PL_CALL] * 3 + [runtime.c.PL_DONE]
-    assert s.calls == [0, *[1, 2, 1] * 3, 4] and found == [-1.0] * 3
-    assert (s.h[2], s.h[4], s.r.back, s.r.loop_rounds) == (30.0, 50.0, 0, 0)
-
-
-def test_what_stands_is_not_called_again_and_a_loop_without_end_is_one(runtime):
-    s = Loop(runtime, EXTERNAL)
-    assert (s.run(), s.run()) == (runtime.c.PL_CALL, runtime.c.PL_DONE) and s.calls == [0, 1, 2, 1, 4]
-    s = Loop(runtime, EXTERNAL)
-    s.give[1] = [float(k) for k in range(999)]
-    reasons = [s.run() for _ in range(101)]
-    assert reasons[:100] == [runtime.c.PL_CALL] * 100
-    assert (reasons[100], s.r.index, len(s.calls)) == (runtime.c.PL_UNSETTLED, 3, 301)
-
-
-def test_events_in_a_loop_are_repeated_where_what_they_read_has_changed(runtime):
-    """Their number of rounds rises; those that have not fired are not asked again."""
-    for fires in (True, False):
-        s = Loop(runtime, EVENTS)
-        s.give[1] = [1.0, 2.0, 2.0, 2.0]
-        s.r.system.n_event_times, s.r.system.event_time_place = 1, ints(runtime, 5)
-        s.r.system.event_time_event, s.r.system.timed_segment = ints(runtime, 0), ints(runtime, 1)
-        s.h[5] = 1.0  # its time is past
-        assert s.run() == -1 and (s.r.index, s.r.segment) == (1, 2)
-        s.r.called[1] = int(fires)
-        s.h[5] = 7.0
-        assert s.run() == (-1 if fires else runtime.c.PL_DONE)
-        assert s.h[5] == (8.0 if fires else 7.0) and s.r.back == (4 if fires else 0)
-        if fires:
-            assert s.run() == runtime.c.PL_DONE
-            assert s.calls == [0, 1, 2, 1, 1, 2, 1, 4]
 
 
 def test_loops_are_solved_in_their_turn_and_events_come_before_what_follows(runtime):

@@ -37,6 +37,7 @@ void pl_begin_events(pl_run *r, int located, int which)
 void pl_begin_timed_events(pl_run *r, int segment) { r->timed_segment = segment; told(18, r); }
 void pl_set_state(pl_run *r, double t, const double *x) { r->context->t = t; r->context->x[0] = x[0]; }
 double pl_one_instant(double begin, double stop) { return 1e-6; }
+int pl_repeat_events(pl_run *r) { return r->loop_rounds > 0 ? r->loop_rounds-- > 90 ? PL_UNSETTLED : 1 : 0; }
 void pl_forget_pace(pl_run *r) { r->pace_since = NAN; }
 """
 TEXTS = {
@@ -232,10 +233,24 @@ def test_after_events_conditional_parts_follow_once_more(runtime):
     assert run.advance(1.0)[1].count("segments") == 1
 
 
+def test_events_in_loops_are_repeated_behind_all_events(runtime):
+    """Until none is: before those events for the first time, then after each round of them."""
+    run = Run(runtime, step=9.0, events=1, loop_rounds=3)
+    run.r.system.n_loops = 1
+    run.context.started = 1
+    _, calls = run.advance(1.0)
+    assert calls[-9:] == ["segments", *["begin_events", "events"] * 3, "log_ticks", "log_instant"]
+    for rounds, last in ((99, "segments"), (91, "segments")):
+        run = Run(runtime, step=9.0, events=1, loop_rounds=rounds)
+        run.context.started = 1
+        reason, calls = run.advance(1.0)
+        assert (reason, calls[-1]) == (runtime.c.PL_UNSETTLED, last)
+
+
 def test_timed_events_come_between_segments(runtime):
     run = Run(runtime, step=9.0, events=1, answers={"segments": [-1]})
     run.context.started = 1
-    run.at["segments"] = lambda: setattr(run.r, "index", 3)
+    run.at["segments"] = lambda: setattr(run.r, "segment", 4)
     _, calls = run.advance(1.0)
     k = calls.index("segments")
     after = ["segments", "begin_events", "events", "log_ticks", "log_instant"]

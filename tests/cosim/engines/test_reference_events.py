@@ -191,6 +191,7 @@ class Iteration:
     def __init__(self, rounds, waiting=(), endless=()):
         self.rounds, self.told = [*rounds, []], []
         e = self.events = object.__new__(Events)
+        e.loops = SimpleNamespace(fired=lambda events: None)
         c = SimpleNamespace(
             waiting=lambda part: np.array([k in waiting for k in range(3)]),
             located=lambda due: self.told.append(("located", list(due))),

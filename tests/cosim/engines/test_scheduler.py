@@ -10,16 +10,8 @@ import pytest
 
 from blocks.errors import SimulationError
 from cosim.engines.reference.draws import draw, stream
-from cosim.engines.reference.event_loops import EventLoops
 from cosim.engines.reference.scheduler import Scheduler, one_instant
-from cosim.segments import (
-    EventSegment,
-    ExternalSegment,
-    OutputSegment,
-    RepeatSegment,
-    SettleSegment,
-    UpdateSegment,
-)
+from cosim.segments import EventSegment, OutputSegment, RepeatSegment, UpdateSegment
 
 
 # --- what comes when --------------------------------------------------------------------------------------
@@ -46,7 +38,6 @@ def scheduler(**fields):
     s._event_times, s._segments, s._branches, s._again = np.zeros(0, dtype=int), [], False, []
     for name, value in fields.items():
         setattr(s, name, value)
-    s._loops = EventLoops(s.context, s.unknowns, s._segments)
     return s
 
 
@@ -150,8 +141,7 @@ def run(s, some, due):
         return np.array([left[k].pop(0)])
 
     s._segments = [(g, lambda k=k: function(k)) for k, (g, _) in enumerate(some)]
-    s._loops = EventLoops(s.context, s.unknowns, s._segments)
-    s.run_segments(2.0, due, lambda k, again=False, last=False: bool(called.append(f"events {k}")))
+    s.run_segments(2.0, due, lambda k: called.append(f"events {k}"))
     return called
 
 
@@ -229,58 +219,3 @@ def test_the_time_of_python_functions_adds_up(monkeypatch):
     for spent in (3.0, 6.0):
         assert s._call(g, np.array([4.0]), 1.0).tolist() == [8.0]
         assert s.workspace.counters.python == {"b4": spent}
-
-
-# --- loops of events --------------------------------------------------------------------------------------
-def in_loop(kind, values, fires=True):
-    """A segment of a kind, which reads `values` in turn, and an output in a loop, between two outputs."""
-    s = scheduler(_branches=True)
-    called, left, seen = [], list(values), []
-
-    def function(k):
-        called.append(k)
-        if k == 2:
-            seen.append(s.context.h[2])
-        return np.array([left.pop(0) if k == 1 else 10.0 * (k + 1)])
-
-    more = (
-        {"following": (), "rounds": 5, "early": ()}
-        if kind is EventSegment
-        else {"block": "it", "only_if": -1}
-    )
-    end = {"members": (1, 2), "readers": (1,), "names": ("one",)}
-    some = [
-        segment(OutputSegment, 0), segment(kind, 1, **more), segment(OutputSegment, 2),
-        segment(SettleSegment, 3, **end), segment(OutputSegment, 4),
-    ]  # fmt: skip
-    s._segments = [(g, lambda k=k: function(k)) for k, g in enumerate(some)]
-    s._loops = EventLoops(s.context, s.unknowns, s._segments)
-    s._call = lambda segment, argument, t: called.append("call") or argument
-    s.context.h[:5] = -1.0
-
-    def handle(k, again=False, last=False):
-        called.append(f"events {k}{' again' * again}")
-        return fires
-
-    s.run_segments(2.0, [], handle)
-    return s, called, seen
-
-
-def test_a_loop_is_gone_through_again_until_what_is_read_in_it_stays():
-    """An opaque block is called where its argument has changed; what else is there sees what was before."""
-    s, called, seen = in_loop(ExternalSegment, [1.0, 1.0, 2.0, 2.0, 2.0, 2.0])
-    assert called == [0, 1, 1, "call", 2, 1, 1, 1, "call", 2, 1, 4]
-    assert seen == [-1.0, -1.0] and s.context.h[[1, 2, 4]].tolist() == [2.0, 30.0, 50.0]
-    _, called, _ = in_loop(ExternalSegment, [1.0] * 3)
-    assert called == [0, 1, 1, "call", 2, 1, 4]
-
-
-def test_events_in_a_loop_are_repeated_where_what_they_read_has_changed():
-    """Their number of rounds rises; those that have not fired are not asked again."""
-    s, called, seen = in_loop(EventSegment, [1.0, 2.0, 2.0, 2.0])
-    assert called == [0, 1, "events 1", 2, 1, 1, "events 1 again", 2, 1, 4]
-    assert s.context.h[5] == 1.0 and seen == [-1.0, -1.0]
-    s, called, _ = in_loop(EventSegment, [1.0, 2.0], fires=False)
-    assert called == [0, 1, "events 1", 2, 4] and s.context.h[5] == 0.0
-    with pytest.raises(SimulationError, match=r"through 'one' do not settle at t=2 s.*after 100 rounds"):
-        in_loop(EventSegment, np.arange(999.0))

@@ -7,6 +7,7 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from blocks import (
     Constant,
     DiscreteStateSpace,
+    Equations,
+    Function,
     Gain,
     Hold,
     Integrator,
@@ -236,6 +239,58 @@ def test_both_engines_agree_to_the_last_bit(name: str, fmu: Make) -> None:
     for signal in runs[0].signals:
         assert runs[0][signal].tobytes() == runs[1][signal].tobytes(), signal
     assert [(e.time, e.name) for e in runs[0].events] == [(e.time, e.name) for e in runs[1].events]
+
+
+# --- what follows from an event comes after it --------------------------------------------------------------
+@dataclass(frozen=True)
+class Thrown(Block):
+    """v' = -2, v = 1 at the start; where `push` rises above 0.5 it is 1 more."""
+
+    def define(self, b: Equations) -> None:
+        """Define the speed and the push."""
+        push, v = b.input("u"), b.continuous("v", 1.0)
+        b.derivative(v, -2.0)
+        b.when(push - 0.5, {v: v + 1.0}, direction="rising", name="push")
+        b.output("y", v)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_a_sampled_block_does_not_see_what_its_own_output_changes(
+    version: str, engine: str, tmp_path: Path
+) -> None:
+    """It falls at a tick, 0.75 s, and is pushed up there: that is no reason not to have pushed it."""
+    unit = FMU(export_fmu(Thrown(), tmp_path / "thrown.fmu", kinds=("me",), version=version), kind="me")
+    d = Diagram("caught")
+    d.add("mass", unit)
+    d.connect("mass.y", d.add("falls", Function(lambda u: 1.0 * (u < -0.25), sample=0.25))["u"])
+    d.connect("falls.y", "mass.u")
+    r = quietly(d, 1.0, log_every=0.25, engine=engine)
+    np.testing.assert_allclose(r["mass.y"].ravel(), [1.0, 0.5, 0.0, 0.5, 0.0], atol=1e-9)
+
+
+@dataclass(frozen=True)
+class Reset(Block):
+    """x' = 1, and every 0.1 s x becomes u; y = x."""
+
+    def define(self, b: Equations) -> None:
+        """Define the state and its event."""
+        u, x = b.input("u"), b.continuous("x", 0.0)
+        b.derivative(x, 1.0)
+        b.event_at("due", 0.1, lambda due: {x: u, due: np.floor(10.0 * due + 1.5) / 10.0}, "reset")
+        b.output("y", x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_reset_reads_what_follows_from_the_state_before_it(engine: str, tmp_path: Path) -> None:
+    """x+ = 1 - x at each instant, which another time would make x of again."""
+    unit = FMU(export_fmu(Reset(), tmp_path / "reset.fmu", kinds=("me",), version="3.0"), kind="me")
+    r = quietly(fed_back({"unit": unit}, Constant(1.0)), 0.5, log_every=T, engine=engine)
+    x, expected = 0.0, [0.0]
+    for _ in range(5):
+        x = 1.0 - (x + T)
+        expected.append(x)
+    np.testing.assert_allclose(r["unit.y"][:, 0], expected, rtol=0, atol=1e-9)
 
 
 # --- loops that are algebraic -----------------------------------------------------------------------------

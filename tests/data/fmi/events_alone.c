@@ -42,7 +42,6 @@ int pl_run_segments(pl_run *r)
     const int found = answer();
     note("segments(%d,%d,%d) ", r->segment, r->rounds, r->again);
     r->segment += 3;
-    if (found < 0) r->index = r->segment - 1;
     return found;
 }
 void pl_begin_timed_events(pl_run *r, int segment) { note("timed(%d) ", segment); }

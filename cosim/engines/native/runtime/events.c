@@ -6,6 +6,7 @@
 
 #include "crossings.h"
 #include "evaluate.h"
+#include "event_loops.h"
 #include "instants.h"
 #include "invariants.h"
 #include "norms.h"
@@ -32,8 +33,7 @@ static int waits(const pl_run *r, int32_t event)
         return s->timed[event] || pl_timed_event_due(r, s->timed_segment[event]);
     }
     if (s->timed_segment[event] != r->timed_segment) return 1;
-    /* at a start after all it reads */
-    return s->segment_early[r->timed_segment] && !r->at_end && r->context->signs[event] == 0.0;
+    return s->segment_early[r->timed_segment] && r->context->signs[event] == 0.0; /* at a start after all it reads */
 }
 
 /* Is an event due whose crossing has changed its sign? */
@@ -360,6 +360,7 @@ void pl_begin_timed_events(pl_run *r, int segment)
 {
     pl_begin_events(r, -1, PL_TIMED_EVENTS);
     r->timed_segment = segment;
+    pl_note_read(r, segment);
 }
 
 int pl_handle_events(pl_run *r)
@@ -389,12 +390,9 @@ int pl_handle_events(pl_run *r)
         if (++r->round > ROUNDS || endless(r)) return PL_CHATTERING;
         reason = reset(r);
         if (!reason) reason = restart(r);
+        pl_note_fired(r);
         if (!reason) reason = find_due(r);
         if (reason) return reason;
-    }
-    if (r->which == PL_TIMED_EVENTS && r->round > 0 && r->system->n_loops) {
-        r->called[r->timed_segment] = 1;
-        r->moved = 1;
     }
     return PL_DONE;
 }

@@ -65,6 +65,7 @@ typedef struct {
     void *enter, *update, *leave; /* EnterEventMode, UpdateDiscreteStates, EnterStepMode */
     int32_t any_step, visits;     /* does it take steps of any length? is it visited at its points? */
     int32_t clocks;               /* clocks tick in its events, which the host handles */
+    int32_t in_loop, stays;       /* does it handle events where it arrives though it is visited? in event mode since */
     int32_t n_free, n_free_at, n_given, n_triggers;
     const pl_fmu_batch *free;     /* inputs that are set in events; places among all inputs */
     const int32_t *free_at, *given; /* (n_free_at,), (n_given,) places of those, and of what a visit gives */

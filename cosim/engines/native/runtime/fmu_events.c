@@ -35,8 +35,18 @@ static int failed(pl_fmu_unit *u, int call, int status)
     return 1;
 }
 
+/* Out of event mode, if it has stayed in it; not 0 where the host goes on. */
+static int leave(pl_fmu_unit *u)
+{
+    pl_fmu_events *e = u->events;
+
+    if (e->stays && failed(u, PL_FAILED_LEAVE, ((change_mode)e->leave)(u->component))) return 1;
+    e->stays = 0;
+    return 0;
+}
+
 /* Event mode at t [s], a time of the unit, in which inputs are set unless they are null; not 0 where the host goes on. */
-static int handle(pl_fmu_unit *u, double t, const double *inputs)
+static int handle(pl_fmu_unit *u, double t, const double *inputs, int stay)
 {
     pl_fmu_events *e = u->events;
     _Bool again, terminate = 0, nominals, values, defined;
@@ -45,8 +55,8 @@ static int handle(pl_fmu_unit *u, double t, const double *inputs)
 
     if (e->clocks) return 1;
     e->at = t;
-    if (failed(u, PL_FAILED_ENTER, ((change_mode)e->enter)(u->component))) return 1;
-    e->stage = PL_EVENT_ENTERED;
+    if (!e->stays && failed(u, PL_FAILED_ENTER, ((change_mode)e->enter)(u->component))) return 1;
+    e->stage = PL_EVENT_ENTERED, e->stays = 0;
     if (inputs && pl_write_values(u->component, u->version, e->free, e->n_free, inputs)) return 1;
     do {
         if (++round > ROUNDS) return 1;
@@ -56,7 +66,8 @@ static int handle(pl_fmu_unit *u, double t, const double *inputs)
         changed |= values;
         if (defined && next != next) return 1; /* a time that is none: Python says so */
     } while (!terminate && (again || (defined && next <= t)));
-    if (!terminate && failed(u, PL_FAILED_LEAVE, ((change_mode)e->leave)(u->component))) return 1;
+    e->stays = stay && !terminate;
+    if (!terminate && !stay && failed(u, PL_FAILED_LEAVE, ((change_mode)e->leave)(u->component))) return 1;
     e->next = defined ? next : INFINITY;
     e->wanted = 0;
     e->changed |= changed;
@@ -71,8 +82,9 @@ static int step_to_end(pl_fmu_unit *u)
     const double end = u->end + u->clock, part = PART * (end - e->at);
     int at_once = 0;
 
+    if (leave(u)) return PL_UNIT_STEPPED;
     while (!(end <= e->at + fmin(NEAR * size_of(e->at), part))) {
-        if (!u->ended && waits(e, e->at) && handle(u, e->at, 0)) return PL_UNIT_STEPPED;
+        if (!u->ended && waits(e, e->at) && handle(u, e->at, 0, 0)) return PL_UNIT_STEPPED;
         if (u->ended) {
             u->reached = fmax(u->time, pl_run_time(u->clock, e->at));
             break;
@@ -103,10 +115,10 @@ static int meet(pl_fmu_unit *u)
     const double t = u->reached + u->clock;
     const int m = u->out.n;
 
-    if (u->ended || e->visits || !waits(e, t)) return 0;
+    if (u->ended || (e->visits && !e->in_loop) || !waits(e, t)) return 0;
     if (pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh)) return 1;
     memcpy(before, u->fresh, sizeof(double) * (size_t)m);
-    if (handle(u, t, 0)) return 1;
+    if (handle(u, t, 0, e->visits)) return 1;
     if (pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh)) return 1;
     u->has_fresh = 1;
     for (int i = 0; i < m; i++) e->jumped |= u->smooth_outputs[i] && u->fresh[i] != before[i];
@@ -162,7 +174,7 @@ int pl_visit(const void *self, double *row)
         for (int i = 0; i < e->n_triggers; i++)
             if (floor(found[e->triggers[i]] + 0.5) != e->levels[i]) return 1;
         const int change = differs(e->last, found, e->free_at, e->n_free_at);
-        if ((change || waits(e, t)) && handle(u, t, change ? found : 0)) return 1;
+        if (change || waits(e, t) ? handle(u, t, change ? found : 0, 0) : leave(u)) return 1;
         memcpy(e->last, found, n);
     }
     if (pl_read_values(u->component, u->version, u->get, u->n_get, u->fresh) || !all_finite(u->fresh, u->out.n)) {

@@ -5,8 +5,8 @@
 #include "algebraic.h"
 #include "draws.h"
 #include "evaluate.h"
-#include "invariants.h"
 #include "event_loops.h"
+#include "invariants.h"
 #include "norms.h"
 
 #include <math.h>
@@ -144,7 +144,7 @@ int pl_timed_event_due(const pl_run *r, int segment)
 static int follows(pl_run *r, int segment)
 {
     const pl_system *s = r->system;
-    const int32_t *events = s->follow + s->follow_start[segment]; /* what it reads in a loop is behind them */
+    const int32_t *events = s->follow + s->follow_start[segment]; /* what they read in a loop stands behind them */
     const int n = s->follow_start[segment + 1] - s->follow_start[segment];
 
     if (!n) return 0;
@@ -153,43 +153,6 @@ static int follows(pl_run *r, int segment)
     for (int k = 0; k < n; k++)
         if (!(r->out[k] * r->context->signs[events[k]] > s->threshold[events[k]])) return 1;
     return 0;
-}
-
-/* Are events of a segment to be handled? They come next, then. */
-static int are_due(pl_run *r, int segment, int again)
-{
-    r->index = segment;
-    return again || pl_timed_event_due(r, segment) || follows(r, segment);
-}
-
-/* Timed events of a segment, once more where what they read in a loop has changed. */
-static int handle(pl_run *r, int segment)
-{
-    const int again = pl_reads_anew(r, segment);
-
-    if (again) pl_count_again(r, segment);
-    if (!are_due(r, segment, again)) return PL_DONE;
-    r->segment++;
-    return PL_EVENTS_DUE;
-}
-
-/* The end of a loop: events that came first in it, but have not fired, may now. */
-static int end_of_loop(pl_run *r, int segment)
-{
-    const pl_system *s = r->system;
-
-    if (!r->at_end) {
-        r->at_end = 1;
-        r->moved = 0;
-        r->reader = s->reader_start[segment];
-    }
-    while (r->reader < s->reader_start[segment + 1]) {
-        const int i = s->readers[r->reader++];
-        if (s->segment_kind[i] != PL_EVENTS || !s->segment_early[i] || r->called[i]) continue;
-        pl_reads_anew(r, i);
-        if (are_due(r, i, 0)) return PL_EVENTS_DUE;
-    }
-    return pl_end_round(r, segment);
 }
 
 /* Steps 3 and 4: the segments of the rates that hit, in the order of the schedule. */
@@ -203,13 +166,11 @@ int pl_run_segments(pl_run *r)
         if (r->again ? !s->segment_again[i] : s->segment_rate[i] >= 0 && !r->due[s->segment_rate[i]])
             continue; /* rate -1: at every instant */
         if (s->segment_asked[i] >= 0 && c->h[s->segment_asked[i]] < 0.5) continue;
-        if (pl_skips(r, i)) continue;
-        if (s->segment_kind[i] == PL_EVENTS || s->segment_kind[i] == PL_SETTLE) {
-            const int reason = s->segment_kind[i] == PL_EVENTS ? handle(r, i) : end_of_loop(r, i);
-            if (reason) return reason;
-            continue;
+        if (s->segment_kind[i] == PL_EVENTS) {
+            if (!pl_timed_event_due(r, i) && !follows(r, i)) continue;
+            r->segment++;
+            return PL_EVENTS_DUE;
         }
-        if (s->n_loops) pl_prepare_in_loop(r, i);
         pl_set_arguments(r, c->t, c->x);
         r->index = i;
         if (s->segment_kind[i] == PL_SOLVE) {
@@ -221,10 +182,6 @@ int pl_run_segments(pl_run *r)
         r->model->segments[i](&r->a, r->out);
         const int32_t *places = s->segment_writes + s->segment_start[i];
         if (s->segment_kind[i] == PL_EXTERNAL) {
-            if (s->n_loops && s->segment_loop[i] >= 0) {
-                if (!pl_notes_anew(r, i) && r->called[i]) continue; /* it was given the same in the round before */
-                r->called[i] = 1;
-            }
             if (is_answered(r, i)) {
                 pl_set_held(r, places, r->out, s->segment_start[i + 1] - s->segment_start[i]);
                 continue;

@@ -96,7 +96,7 @@ enum {
     PL_NO_LAST_ROUND = 15, /* segment `index` is repeated without end */
     PL_ENDLESS = 17,   /* steps are so small that the rest takes too many; the last ones began at pace_since */
     PL_UNMET = 18,     /* invariant `index` cannot be met at t1 */
-    PL_UNSETTLED = 19, /* the loop that segment `index` ends goes on changing */
+    PL_UNSETTLED = 19, /* what events of segments in a loop read there goes on changing: those of which `loop_fired` is 2 */
     PL_APPROACHED = 16 /* at an instant from the left, as asked for: called again, everything due there happens.
                           `index`: the crossing that was located there, or -1 */
 };
@@ -184,12 +184,6 @@ typedef struct {
     /* from here on private: where the run stands between two calls */
     int32_t phase, segment, arrived;
     int32_t again, rounds; /* segments are called once more, after events; calls of one that is repeated */
-    /* loops: the end of the one that is gone through again, counted from 1; how often so far; at its end: that, and
-       the next reader; has an event fired there; which segments were called at this instant, (n_segments,), what they
-       read last; what members held before */
-    int32_t back, loop_rounds, at_end, reader, moved;
-    int32_t *called;
-    double *read, *held_before;
     double until, stop;
     double begin, h, t0, t1;
     int64_t n, i;
@@ -198,6 +192,9 @@ typedef struct {
     int32_t which;         /* events of this part of an instant, see events.h */
     int32_t apart;         /* the invariant that is farthest from met after the last projection, or -1 */
     int32_t timed_segment; /* where that are timed ones: of this segment */
+    int32_t loop_rounds;   /* so often events in loops were repeated at this instant; */
+    int32_t *loop_fired;   /* (n_loops,) which have fired there, */
+    double *loop_read;     /* and what they read then */
     int32_t corrected;     /* x1 was moved onto the invariants or to a crossing */
     int32_t end_known;     /* the derivative at the end is in f1 */
     /* x0, x1: ends of the step, integrated1: x1 as integrated, kept in unprojected where x1 is moved; y: all

@@ -118,7 +118,7 @@ int pl_unit_back(pl_fmu_unit *u, int level)
     u->u.count = k->n_u, u->out.count = k->n_out;
     if (u->events) {
         memcpy(u->events->last, k->values + PL_SAMPLES * (u->u.n + u->out.n), sizeof(double) * (size_t)u->u.n);
-        u->events->next = k->event, u->events->wanted = k->wanted;
+        u->events->next = k->event, u->events->wanted = k->wanted, u->events->stays = 0;
         u->ended = k->ended, u->events->failed = 0;
         u->events->stage = PL_EVENT_NONE;
     }

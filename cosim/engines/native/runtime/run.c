@@ -6,6 +6,7 @@
 
 #include "delays.h"
 #include "evaluate.h"
+#include "event_loops.h"
 #include "events.h"
 #include "histories.h"
 #include "instants.h"
@@ -119,10 +120,11 @@ static int handle_instant(pl_run *r)
         reason = pl_run_segments(r);
         if (reason == PL_CALL) break;
         if (reason == PL_EVENTS_DUE) {
-            pl_begin_timed_events(r, r->index);
+            pl_begin_timed_events(r, r->segment - 1);
             r->phase = TIMED_EVENTS;
             return PL_DONE;
         }
+        if (!reason && pl_repeat_events(r) == PL_UNSETTLED) return PL_UNSETTLED;
         pl_begin_events(r, -1, PL_ALL_EVENTS);
         r->phase = r->system->n_events ? EVENTS : LOG_TICKS;
         break;
@@ -134,7 +136,16 @@ static int handle_instant(pl_run *r)
             r->segment = 0;
             r->again = 1;
             r->phase = SEGMENTS;
+            break;
         }
+        if (reason || !r->system->n_loops) break;
+        reason = pl_repeat_events(r);
+        if (reason == PL_UNSETTLED) return reason;
+        if (reason) {
+            pl_begin_events(r, -1, PL_ALL_EVENTS);
+            r->phase = EVENTS;
+        }
+        reason = PL_DONE;
         break;
     case LOG_TICKS:
         reason = pl_log_ticks(r);
@@ -180,7 +191,6 @@ void pl_approached(pl_run *r, int located)
 void pl_reset(pl_run *r)
 {
     r->phase = AT_INSTANT;
-    r->back = r->at_end = 0;
     r->unsolved = 0;
     r->horizon = INFINITY;
     r->dense_since = NAN; /* events that follow each other are counted anew */

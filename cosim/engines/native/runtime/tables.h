@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4, PL_EVENTS = 5, PL_SETTLE = 6 };
+enum { PL_OUTPUT = 0, PL_UPDATE = 1, PL_EXTERNAL = 2, PL_SOLVE = 3, PL_REPEAT = 4, PL_EVENTS = 5 };
 
 typedef struct {
     int64_t grid; /* ticks fall on multiples of 1/grid s */
     int32_t n_rates, n_segments, n_instants, n_lists, n_accepted, n_invariants, n_events;
     int32_t n_draws, n_starting, n_unknowns, n_delays, n_rounding, n_again, n_event_times, n_before;
     int32_t n_bodies;                                  /* whose states turn, see turning.py */
-    int32_t n_loops;                                   /* ends of loops among the segments */
+    int32_t n_loops;                                   /* segments of events that are in loops at one instant */
     int32_t n_controlled;                              /* the first states, whose errors choose the steps */
     const int64_t *first, *period;                     /* (n_rates,) on the grid */
     const int32_t *time_place, *count_place;         /* (n_rates,) in h */
@@ -23,12 +23,10 @@ typedef struct {
     const int32_t *segment_asked;                      /* (n_segments,) called only if this place in h is 1; -1: always */
     const int32_t *segment_limit;                      /* (n_segments,) calls at one instant, of one that is repeated */
     const int32_t *segment_early;                      /* (n_segments,) events that come before what they read? */
-    const int32_t *segment_loop, *segment_rounds;      /* (n_segments,) the end of the loop it is in; place in h that
-                                                          rises when its events are repeated there; -1: none */
-    const int32_t *loop_first;                         /* (n_segments,) where the loop begins that it ends; or -1 */
-    const int32_t *reader_start, *readers;             /* (n_segments + 1,) segments that are called again in that loop */
-    const int32_t *read_start, *read_from;             /* (n_segments + 1,) what they read of it, (n_segments,) from where
-                                                          on among the numbers they return */
+    const int32_t *loop_segment, *loop_place;          /* (n_loops,) those whose events are repeated in loops, and the
+                                                          places in h that rise then */
+    const int32_t *read_start, *read_from;             /* (n_loops + 1,) what they read there, (n_loops,) from where on
+                                                          among the numbers that their functions return */
     const int32_t *follow_start, *follow;              /* (n_segments + 1,) events whose crossings one of events gives */
     const int32_t *segment_start, *segment_writes;     /* places in h (next) */
     const int32_t *segment_size;                       /* numbers its function returns */

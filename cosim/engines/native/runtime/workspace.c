@@ -55,11 +55,10 @@ static size_t reset_by_doubles(const pl_model *m) { return padded((size_t)m->nx 
 /* All that can be logged: signals, then x, h and p. */
 static size_t observable(const pl_model *m) { return (size_t)m->ny + (size_t)m->nx + (size_t)m->nh + (size_t)m->np; }
 
-/* What segments of loops read, and what they held. */
+/* What events in loops read, and which have fired. */
 static size_t loop_doubles(const pl_system *s)
 {
-    const int n = s->n_segments;
-    return s->n_loops ? padded((size_t)n) + padded((size_t)s->read_start[n]) + padded((size_t)s->segment_start[n]) : 0;
+    return s->n_loops ? padded((size_t)s->n_loops) + padded((size_t)s->read_start[s->n_loops]) : 0;
 }
 
 size_t pl_workspace_size(const pl_model *m, const pl_system *s)
@@ -118,9 +117,8 @@ void pl_instantiate(pl_run *r, void *workspace)
     r->wanted = (int32_t *)take(&next, (size_t)most_pieces(m));
     r->stale_accepted = (int32_t *)take(&next, (size_t)m->accepted->n_pieces);
     if (s->n_loops) {
-        r->called = (int32_t *)take(&next, (size_t)s->n_segments);
-        r->read = take(&next, (size_t)s->read_start[s->n_segments]);
-        r->held_before = take(&next, (size_t)s->segment_start[s->n_segments]);
+        r->loop_fired = (int32_t *)take(&next, (size_t)s->n_loops);
+        r->loop_read = take(&next, (size_t)s->read_start[s->n_loops]);
     }
     if (s->n_events) {
         r->fired = (int32_t *)take(&next, (size_t)s->n_events);

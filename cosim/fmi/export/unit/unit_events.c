@@ -102,7 +102,7 @@ static int instant(unit *u)
         r->segment = r->rounds = 0;
         int reason;
         while ((reason = pl_run_segments(r)) == PL_EVENTS_DUE) {
-            pl_begin_timed_events(r, r->index);
+            pl_begin_timed_events(r, r->segment - 1);
             status = go_on(u);
             if (status) return status;
         }

@@ -76,10 +76,6 @@ int unit_explain(unit *u, int reason)
         unit_say(u, UNIT_DISCARD, category, "%s: transitions of '%s' follow each other without end at t=%.9g s.",
                  m->name, m->segment_names[r->index], t);
         break;
-    case PL_UNSETTLED:
-        unit_say(u, UNIT_DISCARD, category, "%s: events in a loop through '%s' do not settle at t=%.9g s.", m->name,
-                 m->segment_names[r->index], t);
-        break;
     case PL_CONFLICT:
         unit_say(u, UNIT_DISCARD, category, "%s: events '%s' and '%s' reset the same state at t=%.9g s.", m->name,
                  m->event_names[r->index], m->event_names[r->other], t);
