@@ -214,6 +214,7 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
         (U, V),
     ),
     "close": (lambda u, v: [np.isclose(u, u + 1e-9), np.allclose(u, v), np.array_equal(u, u)], (U, V)),
+    "close to 0": (lambda u: [np.allclose(0 * u, b) for b in (0.99e-8, 1.01e-8)], (U,)),
     "numbers first": (
         lambda u: [np.float64(2.0) * u, np.arange(6) - u, [1, 2, 3, 4, 5, 6] / (u + 9), np.eye(6) @ u],
         U,

@@ -12,7 +12,7 @@ import pytest
 from blocks.errors import ModelError
 from cosim.block_alone import system_of
 from plant import Plant
-from plant.elements import Force_Vector_OneBody
+from plant.elements import Force_Vector_OneBody, Reference_Variable
 from plant.equations.at_a_state import EquationsAt
 from tests.helpers.plants import deck
 from tests.helpers.slider import on_rail
@@ -153,6 +153,10 @@ def test_states_and_inputs_that_are_not_there():
         plant.motion_at({"joint_7.q": 0.0})
     with pytest.raises(ModelError, match="no input 'crank_torqu'; did you mean 'crank_torque'"):
         plant.motion_at(inputs={"crank_torqu": 0.0})
+    with pytest.raises(
+        ModelError, match=r"inputs: 'crank_torque' is \[1.0, 2.0\], expected 1 finite numbers"
+    ):
+        plant.motion_at(inputs={"crank_torque": [1.0, 2.0]})
     torque = plant.motion_at(inputs={"crank_torque": 7.0}).Q - plant.motion_at().Q
     assert np.abs(torque).max() == pytest.approx(7.0)
 
@@ -195,3 +199,19 @@ def test_a_force_that_jumps_is_that_of_the_time(coordinates):
     x = 0 if coordinates == "joint" else -3
     for time, expected in ((-2.0, 0.5), (0.0, 0.0), (0.99, 0.0), (2.0, 1.5)):
         assert plant.motion_at(time=time).qdd[x] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("root", [0.7, -1.3])
+def test_a_force_by_an_implicit_variable_is_that_of_the_state(coordinates, root):
+    """2 v with v^3 + v = x on 2 kg, where x is asked for such that v is the root."""
+    variable = Reference_Variable(id=1, expr="VARVAL(1)**3 + VARVAL(1) - DX(20)", is_implicit=True, ic=0.4)
+    force = Force_Vector_OneBody(
+        id=1, type="FORCEONLY", marker_id=20, ref_marker_id=0, fx_expression="2*VARVAL(1)"
+    )
+    plant = Plant.from_model(on_rail(variable, force), coordinates=coordinates)
+    (name,) = [n for n in plant.initial if n.endswith(".q")]
+    q = plant.initial[name].copy()
+    q[0 if coordinates == "joint" else -3] = root**3 + root
+    found = plant.motion_at({name: q})
+    assert found.qdd[0 if coordinates == "joint" else -3] == pytest.approx(root, rel=1e-12)
