@@ -19,6 +19,7 @@ from plant.elements import (
     Force_Penalty,
     Force_Scalar_TwoBody,
     Force_SpringDamper,
+    Force_Vector_TwoBody,
     Model,
     Reference_Marker,
     Reference_Variable,
@@ -84,6 +85,27 @@ def test_work_of_a_force():
     )
     a = account(slider(force))
     assert a.work_in == pytest.approx(6 * 1.5 * a.time**2, abs=1e-8)
+    assert np.abs(a.drift).max() < 1e-8
+
+
+def test_work_of_a_reaction_where_it_acts():
+    """On a body that turns, 0.8 m beside its centre: what goes in is what both bodies have more."""
+    free = {"mass": 2.0, "inertia_xx": 1.0, "inertia_yy": 1.0, "inertia_zz": 1.0}
+    model = Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Body_Rigid(id=2, cg_id=20, w_ic_z=-1.0, **free),
+            Reference_Marker(id=20, body_id=2, pos_x=0.8),
+            Body_Rigid(id=3, cg_id=30, w_ic_z=2.0, **free),
+            Reference_Marker(id=30, body_id=3),
+            Force_Vector_TwoBody(
+                id=1, type="FORCEONLY", i_marker_id=20, j_floating_marker_id=30, ref_marker_id=0,
+                fx_expression="3", fy_expression="1",
+            ),
+        ]
+    )  # fmt: skip
+    a = account(Plant.from_model(model).audited(), until=1.0)
+    assert np.abs(a.work_in).max() > 1.0
     assert np.abs(a.drift).max() < 1e-8
 
 

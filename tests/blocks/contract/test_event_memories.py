@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from blocks.contract.block import Equations
+from blocks.contract.declared import BlockEvent, Declared
 from blocks.contract.event_equations import SAME_INSTANT, THRESHOLD
 from blocks.contract.event_memories import NEVER, Branch, ModeMemory
 from blocks.contract.symbols import tracing
@@ -99,3 +100,12 @@ def test_a_branch_is_switched_on_by_a_rise_and_off_by_a_fall():
     (memory,), (out,) = declared.memories, declared.outputs
     shown = ca.Function("shown", [memory.symbol], [out.expression])
     assert float(shown(1.0)) == 5.0 and float(shown(0.0)) == -5.0
+
+
+def test_events_at_times_and_those_that_follow_them():
+    timed, following, plain = (
+        BlockEvent(name, ca.SX(0), 0, timed=at, follow_time=follow)
+        for name, at, follow in (("timed", "due", False), ("following", "", True), ("plain", "", False))
+    )
+    assert Declared(events=(plain, following, timed)).timed_events == [following, timed]
+    assert Declared(events=(plain, following)).timed_events == []  # there is nothing to follow
