@@ -88,6 +88,32 @@ def test_work_of_a_force():
     assert np.abs(a.drift).max() < 1e-8
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_momentum_of_two_bodies_in_space(coordinates):
+    """p = sum m v, L = sum r x m v + I w about the origin."""
+    elements: list[Element] = [Body_Rigid(id=1, isground=True)]
+    rng = np.random.default_rng(4)
+    linear, angular = np.zeros(3), np.zeros(3)
+    moments = np.array([1.0, 2.0, 2.5])
+    for id, mass in ((2, 2.0), (3, 0.7)):
+        r, v, w = rng.normal(size=(3, 3))
+        given = dict(zip(("inertia_xx", "inertia_yy", "inertia_zz"), moments, strict=True))
+        given |= {f"v_ic_{x}": value for x, value in zip("xyz", v, strict=True)}
+        given |= {f"w_ic_{x}": value for x, value in zip("xyz", w, strict=True)}
+        place = {f"pos_{x}": value for x, value in zip("xyz", r, strict=True)}
+        elements += [
+            Body_Rigid(id=id, cg_id=10 * id, mass=mass, **given),
+            Reference_Marker(id=10 * id, body_id=id, **place),
+        ]
+        linear += mass * v
+        angular += np.cross(r, mass * v) + moments * w
+    d = Diagram("two")
+    d.add("plant", Plant.from_model(Model.build(elements), coordinates=coordinates).audited())
+    found = simulate(d, 0.1, log_at=[0.0, 0.1], engine="reference", rtol=1e-9, atol=1e-11)
+    expected = np.concatenate([linear, angular])
+    assert found["plant.audit_momentum"] == pytest.approx(np.tile(expected, (2, 1)), abs=1e-7)
+
+
 def test_work_of_a_reaction_where_it_acts():
     """On a body that turns, 0.8 m beside its centre: what goes in is what both bodies have more."""
     free = {"mass": 2.0, "inertia_xx": 1.0, "inertia_yy": 1.0, "inertia_zz": 1.0}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from plant import Baumgarte, GammaQ, Plant
+from plant.constraints.invariants import _unit
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -15,7 +17,7 @@ from plant.elements import (
     Reference_Marker,
 )
 from tests.helpers.plants import Alone
-from tests.helpers.trees import marker
+from tests.helpers.trees import JOINTS, marker
 
 G = -9.81
 
@@ -88,3 +90,15 @@ def test_projection_keeps_conditions_to_rounding_of_their_size():
     }
     expected = {"the length of a quaternion": 1e-13, plane.where: 1e-12, axes.where: 1e-14}
     assert found == pytest.approx(expected, rel=1e-12, abs=0.0)
+
+
+@pytest.mark.parametrize("name", ["SPHERICAL", "FREE", "REVOLUTE"])
+def test_quaternions_are_made_unit_and_the_rest_stays(name):
+    joint = JOINTS[name]
+    q = np.arange(1.0, joint.nq + 1.0)
+    found = np.array(_unit(joint, ca.DM(q))).ravel()
+    if joint.invariant(q) is None:
+        assert found == pytest.approx(q, rel=1e-15)
+    else:
+        assert found[:4] == pytest.approx(q[:4] / np.linalg.norm(q[:4]), rel=1e-15)
+        assert found[4:] == pytest.approx(q[4:], rel=1e-15)
