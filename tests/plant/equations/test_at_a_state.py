@@ -204,12 +204,13 @@ def test_a_force_that_jumps_is_that_of_the_time(coordinates):
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("root", [0.7, -1.3])
 def test_a_force_by_an_implicit_variable_is_that_of_the_state(coordinates, root):
-    """2 v with v^3 + v = x on 2 kg, where x is asked for such that v is the root."""
+    """2 v with v^3 + v = x on 2 kg, where x is asked for such that v is the root; times a root that is 1."""
     variable = Reference_Variable(id=1, expr="VARVAL(1)**3 + VARVAL(1) - DX(20)", is_implicit=True, ic=0.4)
     force = Force_Vector_OneBody(
-        id=1, type="FORCEONLY", marker_id=20, ref_marker_id=0, fx_expression="2*VARVAL(1)"
+        id=1, type="FORCEONLY", marker_id=20, ref_marker_id=0, fx_expression="2*VARVAL(1)*VARVAL(2)"
     )
-    plant = Plant.from_model(on_rail(variable, force), coordinates=coordinates)
+    one = Reference_Variable(id=2, expr="VARVAL(2)**3 + VARVAL(2) - 2", is_implicit=True, ic=0.5)
+    plant = Plant.from_model(on_rail(variable, one, force), coordinates=coordinates)
     (name,) = [n for n in plant.initial if n.endswith(".q")]
     q = plant.initial[name].copy()
     q[0 if coordinates == "joint" else -3] = root**3 + root
