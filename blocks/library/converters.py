@@ -173,5 +173,6 @@ class PWM(Block):
         left = part * float(ticks.period) - (b.time - b.tick_time(ticks))  # s, until the pulse ends
         left = np.where(b.tick_count(ticks) > 0.5, left, -1.0)
         on = b.mode("on", 0.0, at_ticks=np.where(left > 1e-12 * float(ticks.period), 1.0, 0.0))
-        b.when(np.where(on[0] > 0.5, left, 1.0), [(on, 0.0)], "falling", "end of pulse")
+        ends = (on[0] > 0.5) & (part < 1.0)  # a whole period long it is on when the next one begins
+        b.when(np.where(ends, left, 1.0), [(on, 0.0)], "falling", "end of pulse")
         b.output("y", np.where(on[0] > 0.5, on_value, off_value))

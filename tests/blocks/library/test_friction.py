@@ -20,6 +20,7 @@ from blocks import (
     Encoder,
     Function,
     Gain,
+    HitCrossing,
     Hold,
     Integrator,
     Ramp,
@@ -147,6 +148,17 @@ def test_backlash_of_a_signal_that_jumps(engine):
     d = fed(Backlash(1.0), {"u": TimeTable(np.arange(7.0), u, "previous")})
     r = simulate(d, 7.0, log_at=np.arange(7) + 0.5, engine=engine)
     close(r["it.y"][:, 0], played(u, 1.0, 0.0), atol=1e-9)
+
+
+@ENGINES
+def test_pulses_of_whole_periods_are_one(engine):
+    """On from 0.5 to 2.2 s and from 2.5 to 2.7 s: at the ends of whole periods it fell for a moment."""
+    d = fed(PWM(0.5), {"u": TimeTable([0.0, 0.5, 2.0], [0.0, 1.0, 0.4], "previous")})
+    d["it"] >> d.add("falls", HitCrossing(0.5, "falling"))
+    r = simulate(d, 2.9, log_at=[2.3, 2.9], engine=engine)
+    assert r["falls.y"][:, 0].tolist() == [1.0, 2.0]
+    close(r["falls.time"][:, 0], [2.2, 2.7], atol=1e-12)
+    close(r["area.y"][:, 0], [1.7, 1.9], atol=1e-9)
 
 
 @ENGINES
