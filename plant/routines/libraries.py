@@ -118,21 +118,22 @@ class LibraryRoutine:
         self._access, self._error = access, None
         if hasattr(self._library, "plantloop_access"):
             self._library.plantloop_access(*self._callbacks)
-        given, results = [_pointer(a) for a in arguments], self._results(arguments)
+        sizes = self._sizes(arguments)
+        results = [(ctypes.c_double * max(n, 1))() for n in sizes]
+        given = [_pointer(a) for a in arguments]
         self._function(*given, *results)
         if self._error is not None:
             raise self._error
-        found = [list(r) for r in results]
+        found = [list(r[:n]) for r, n in zip(results, sizes, strict=True)]
         return found if self._kind in ("FIESUB", "GSESUB") else found[0]
 
-    def _results(self, arguments: Sequence[Any]) -> list[Any]:
-        sizes = [self._size]
+    def _sizes(self, arguments: Sequence[Any]) -> list[int]:
+        """How many numbers each of its results has."""
         if self._kind == "FIESUB":
-            sizes = [6, 36, 36]
-        elif self._kind == "GSESUB":
-            states, outputs = int(arguments[6]), int(arguments[10])
-            return [(ctypes.c_double * max(n, 1))() for n in (states, outputs)]
-        return [(ctypes.c_double * n)() for n in sizes]
+            return [6, 36, 36]
+        if self._kind == "GSESUB":
+            return [int(arguments[6]), int(arguments[10])]
+        return [self._size]
 
     def _sysfnc(self, name: bytes, ipar: Any, n: int, state: Any, error: Any) -> None:
         self._answer(error, lambda access: access.sysfnc(name.decode(), ipar[:n])[0], state)

@@ -12,7 +12,7 @@ derivatives. The factors of r_y are those that found y; one function solves with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -83,8 +83,17 @@ def _starts(every: Sequence[ca.SX], chosen: Sequence[int]) -> list[int]:
 
 
 def _apart(system: System, solutions: Sequence[ImplicitSolution]) -> _Apart | None:
-    """The equations with symbols in place of the values that are solved for; None if they do not occur."""
-    graph = Graph(equations(system)[0], lambda _: 0)
+    """The equations with symbols in place of the values that are solved for.
+
+    None if they do not occur, or if one has cancelled in the residuals, which are not r at fixed values then.
+    """
+    called: list[ca.Function] = []
+
+    def number_of(function: ca.Function) -> int:
+        called.append(function)
+        return len(called) - 1
+
+    graph = Graph(equations(system)[0], number_of)
     n = len(solutions)
     values = [[v for _, v in sorted(stores)] for stores in graph.outputs][: 2 * n + 1]
     z = [ca.SX.sym("z", len(own)) for own in values[:n]]
@@ -94,17 +103,33 @@ def _apart(system: System, solutions: Sequence[ImplicitSolution]) -> _Apart | No
         for k, value in enumerate(own)
         if value not in graph.leaves
     }
-    found = _written(system, graph, known, [v for own in values[n:] for v in own])
+    known |= _opposite(graph, known)
+    found = _written(system, graph, called, known, [v for own in values[n:] for v in own])
     columns = [ca.vertcat(ca.SX(0, 1), *[found[v] for v in own]) for own in values[n:]]
     if not any(ca.depends_on(columns[0], symbols) for symbols in z):
         return None
+    for k, own in enumerate(values[:n]):
+        there = set(ca.jacobian_sparsity(columns[1 + k], z[k]).get_col())
+        if any(j not in there for j, v in enumerate(own) if v not in graph.leaves):
+            return None
     return _Apart(columns[0], columns[1:], z)
 
 
+def _opposite(graph: Graph, known: Mapping[int, ca.SX]) -> dict[int, ca.SX]:
+    """Values whose negatives are known: CasADi writes a + b for a - (-b)."""
+    negated = {o.results[0]: o.operands[0] for o in graph.operations if o.name == "neg"}
+    found = {negated[v]: -z for v, z in known.items() if v in negated}
+    return {v: z for v, z in found.items() if v not in known and v not in graph.leaves}
+
+
 def _written(
-    system: System, graph: Graph, known: dict[int, ca.SX], wanted: Sequence[int]
+    system: System,
+    graph: Graph,
+    called: Sequence[ca.Function],
+    known: dict[int, ca.SX],
+    wanted: Sequence[int],
 ) -> dict[int, ca.SX]:
-    """Values of a graph as expressions, some of them known."""
+    """Values of a graph as expressions, some known; called : functions (splines, routines) by number."""
     arguments = [system.t, system.x, system.h, system.w, system.p]
     found = dict(known)
     for value, leaf in graph.leaves.items():
@@ -114,9 +139,22 @@ def _written(
             found[value] = arguments[leaf.argument][leaf.index]
     for o in graph.needed(wanted, known):
         operands = [found[v] for v in o.operands]
+        if o.callee >= 0:
+            values = _call(called[o.callee], operands)
+            found.update((v, x) for v, x in zip(o.results, values, strict=True) if v not in known)
+            continue
         make = ca.SX.unary if len(operands) == 1 else ca.SX.binary
         found[o.results[0]] = make(CODES[o.name], *operands)
     return found
+
+
+def _call(function: ca.Function, operands: Sequence[ca.SX]) -> list[ca.SX]:
+    """All numbers a function gives, output after output, for all numbers of its inputs; it stays one node."""
+    ends = np.cumsum([function.nnz_in(k) for k in range(function.n_in())]).tolist()
+    each = [ca.vertcat(ca.SX(0, 1), *operands[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+    given = [ca.SX(function.sparsity_in(k), numbers) for k, numbers in enumerate(each)]
+    columns = [ca.vec(result.nz[:]) for result in function.call(given, False, True)]
+    return [column[k] for column in columns for k in range(column.numel())]
 
 
 def _in_order(apart: _Apart) -> list[int]:

@@ -16,7 +16,15 @@ from cosim import Diagram, Enabled
 from cosim.engines.methods import through_solutions
 from cosim.engines.methods.stiff import linearised
 from plant import Plant
-from tests.helpers.loops import n_four_bar
+from plant.elements import (
+    Body_Rigid,
+    Force_Penalty,
+    Force_SpringDamper,
+    Force_Vector_OneBody,
+    Model,
+    Reference_Spline,
+)
+from tests.helpers.loops import at, n_four_bar
 
 
 def cramer(k: ca.MX, right: ca.MX) -> ca.MX:
@@ -61,6 +69,22 @@ def compared(system, monkeypatch, rng) -> None:
     assert values[len(plan.rows) :] == pytest.approx(by_t.ravel(), abs=1e-12 * size)
 
 
+def exact(system, monkeypatch, rng) -> None:
+    """The Jacobian through solutions and CasADi's own, at a random state: that of the reference engine."""
+    monkeypatch.setattr(through_solutions, "LONG", 0)
+    s, n = system, len(system.x0)
+    own = [ca.jacobian(s.derivative, v) for v in (s.x, s.t)]
+    found = (
+        through_solutions.jacobian(s) or own
+    )  # where a function is called twice, values are not recognised
+    f = ca.Function("f", [s.t, s.x, s.h, s.w, s.p], [ca.densify(J) for J in (*found, *own)])
+    arguments = [0.7, s.x0 + 0.05 * rng.standard_normal(n), s.h0, s.w0, s.p0]
+    by_x, by_t, own_x, own_t = map(np.array, f(*arguments))
+    size = abs(own_x).max()
+    assert by_x == pytest.approx(own_x, abs=1e-12 * size)
+    assert by_t == pytest.approx(own_t, abs=1e-12 * size)
+
+
 def chain(second_first: bool = True) -> Diagram:
     """The second is pushed by what the first finds; one of them is drawn first."""
     d = Diagram("chain")
@@ -91,6 +115,61 @@ def test_a_mechanism_with_redundant_conditions_off_them(coordinates, monkeypatch
     compared(s, monkeypatch, np.random.default_rng(2))
     f = linearised(s)[0]
     assert any(f.instruction_id(k) == ca.OP_CALL for k in range(f.n_instructions()))  # of the solution
+
+
+CURVE = Reference_Spline(id=1, x=(-1.0, 0.0, 1.0, 2.0, 3.0), y=(0.1, -0.4, 0.3, 0.9, 0.2))
+SCRIPT = """
+def VFOSUB(id, time, par, npar, dflag, iflag):
+    x, e = py_sysfnc("DX", [22])
+    y, e = py_sysfnc("DY", [22])
+    return [float(x) * time, float(y) + 2.0, 0.0]
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*repeat what", "ignore:.*is called at run time")
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_mechanism_that_calls_functions(coordinates, monkeypatch, tmp_path):
+    """A spline in a force and one in a condition; a routine with several results, some of them used."""
+    (tmp_path / "s.py").write_text(SCRIPT)
+    pushed = Force_Vector_OneBody(
+        id=1, type="FORCEONLY", marker_id=22, ref_marker_id=0, fx_expression="CUBSPL(DX(22), 0, 1)"
+    )
+    routine = Force_Vector_OneBody(
+        id=2,
+        type="FORCEONLY",
+        marker_id=32,
+        ref_marker_id=0,
+        script_name=str(tmp_path / "s.py"),
+        interpreter="PYTHON",
+    )
+    lifted = Force_Penalty(id=1, expr="DY(32) - CUBSPL(DX(32), 0, 1)", penalty=50.0, penalty1=2.0)
+    model = n_four_bar(1)
+    elements = [e for same in model.elements.values() for e in same.values()]
+    built = Model.build([*elements, CURVE, pushed, routine, lifted])
+    d = Diagram("called")
+    d.add("plant", Plant.from_model(built, trust=True, coordinates=coordinates))
+    exact(d.system(), monkeypatch, np.random.default_rng(4))
+
+
+@pytest.mark.filterwarnings("ignore:.*repeat what")
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_body_that_no_condition_holds(coordinates, monkeypatch):
+    """On a spring: CasADi writes a + b for a - (-b) in its equations, while its solution is -b."""
+    model = n_four_bar(1)
+    elements = [e for same in model.elements.values() for e in same.values()]
+    own = {"mass": 2.0, "inertia_xx": 0.3, "inertia_yy": 0.4, "inertia_zz": 0.5, "w_ic_x": 0.2}
+    free = [
+        Body_Rigid(id=9, cg_id=90, **own),
+        at(90, 9, 3.0, 0.2),
+        at(91, 9, 3.1, 0.4, z=0.3),
+        at(12, 1, 3.2, 1.0),
+        Force_SpringDamper(
+            id=1, type="TRANSLATIONAL", i_marker_id=91, j_marker_id=12, stiffness=9.0, damping=0.5, length=0.4
+        ),
+    ]
+    d = Diagram("free")
+    d.add("plant", Plant.from_model(Model.build([*elements, *free]), coordinates=coordinates))
+    exact(d.system(), monkeypatch, np.random.default_rng(5))
 
 
 def test_short_derivatives_and_parts_that_are_switched_are_differentiated_as_they_are(monkeypatch):
