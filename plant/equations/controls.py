@@ -199,9 +199,24 @@ def check_controls(model: Model) -> None:
         check(inputs_of, model, system)
         n = len(system.denominator_coef) - 1 if isinstance(system, Control_SISO) else system.num_state
         check(_initial, model, system, n)
+        _mention_sizes(model, system, n)
     check(_owners, model)
     if problems:
         raise ModelProblems(problems, about=model.file or model.name)
+
+
+def _mention_sizes(model: Model, system: Control_SISO | Control_StateEqn, states: int) -> None:
+    """Warn of arrays that are said to have another size than what fills them."""
+    outputs = 1 if isinstance(system, Control_SISO) else system.num_output
+    for id, count, what in ((system.x_array_id, states, "state"), (system.y_array_id, outputs, "output")):
+        array = model.elements.get(Reference_Array.tag, {}).get(id)
+        written = getattr(array, "num_element", None)
+        if array is not None and count and written not in (None, count):
+            warn_user(
+                f"{array.where}: num_element={written} changes nothing, because {system.tag} id={system.id} "
+                f"fills it with {count} {what}{'s' * (count > 1)}; write num_element={count}.",
+                PlantWarning,
+            )
 
 
 def stored_name(sensor: Sensor_Evaluate) -> str:

@@ -484,3 +484,21 @@ def test_a_force_that_is_off_exerts_nothing(active, force):
     )
     alone = Alone(slider(push, Reference_Variable(id=1, expr="SFORCE(1,0,1,0)"), outputs(1)))
     assert alone.output("y") == pytest.approx([force])
+
+
+@pytest.mark.parametrize(
+    ("states", "outputs", "told"), [(2, 1, "1 state;"), (1, 3, "1 output;"), (1, 1, None)]
+)
+def test_size_of_an_array_that_its_element_does_not_fill_is_told(states, outputs, told, recwarn):
+    slider(
+        Reference_Variable(id=7, expr="DX(20)"),
+        Reference_Array(id=1, type="U", num_element=1, variable_id=(7,)),
+        Reference_Array(id=2, type="X", num_element=states),
+        Reference_Array(id=3, type="Y", num_element=outputs),
+        Control_SISO(
+            id=1, x_array_id=2, y_array_id=3, u_array_id=1, numerator_coef=(1.0,), denominator_coef=(2.0, 1.0)
+        ),
+    )
+    texts = [str(w.message) for w in recwarn if "num_element" in str(w.message)]
+    assert len(texts) == bool(told)
+    assert told is None or f"changes nothing, because Control_SISO id=1 fills it with {told}" in texts[0]
