@@ -280,7 +280,7 @@ class Equations(TickEquations):
         hessian: Callable[..., Any] | None = None,
         make: Callable[[], Any] | None = None,
         about: str = FUNCTION,
-        compiled: Callable[[Any], Any] | None = None,
+        compiled: Callable[..., Any] | None = None,
         by_time: Callable[..., Any] | None = None,
     ) -> Array:
         """A pure Python function inside continuous equations: y = function(t, u), (size,).
@@ -294,7 +294,8 @@ class Equations(TickEquations):
         ``make()`` makes an instance for a run, once for all calls that share it; functions then take it as
         their first argument, ``function(instance, t, u)``. An instance with ``save() -> bytes`` and
         ``load(bytes)`` is part of snapshots; ``close()`` is called at the end. `about` names it in messages.
-        ``compiled(instance)`` gives what the native engine may call instead, or None, see `PythonCall`.
+        ``compiled(instance, interrupt)`` gives what the native engine may call instead, or None, see
+        `PythonCall`.
         """
         u = column(argument)
         if not callable(function):

@@ -29,8 +29,9 @@ class PythonCall(ca.Callback):
     `make`. Nothing in here changes: what does is in the `LiveCall` of a run. Messages call it `about`.
     `by_time` gives dy/dt, (size,), of a function that may not be called before and after t alike.
 
-    ``compiled(instance)`` gives what compiled code may call in the place of the function, as a structure of
-    the native engine's runtime, or None.
+    ``compiled(instance, interrupt)`` gives what compiled code may call in the place of the function, as a
+    structure of the native engine's runtime, or None; what is raised in Python on the way and is to end the
+    run, such as Ctrl-C, is given to `interrupt`.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class PythonCall(ca.Callback):
         hessian: Call | None = None,
         make: Callable[[], Any] | None = None,
         about: str = FUNCTION,
-        compiled: Callable[[Any], Any] | None = None,
+        compiled: Callable[..., Any] | None = None,
         by_time: Call | None = None,
     ) -> None:
         ca.Callback.__init__(self)
@@ -184,15 +185,18 @@ class LiveCall:
 _now = threading.local()  # `calls` of the run that this thread is in
 
 
-@contextlib.contextmanager
-def answered_by(calls: Mapping[PythonCall, LiveCall]) -> Iterator[None]:
+class answered_by:
     """While inside, CasADi's calls in this thread go to those of one run."""
-    before = getattr(_now, "calls", None)
-    _now.calls = calls
-    try:
-        yield
-    finally:
-        _now.calls = before
+
+    def __init__(self, calls: Mapping[PythonCall, LiveCall]) -> None:
+        self._calls = calls
+
+    def __enter__(self) -> None:
+        self._before: Mapping[PythonCall, LiveCall] | None = getattr(_now, "calls", None)
+        _now.calls = self._calls
+
+    def __exit__(self, *problem: object) -> None:
+        _now.calls = self._before
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -52,42 +52,47 @@ class CompiledUnit:
     both.
     """
 
-    def __init__(self, unit: ModelExchangeUnit) -> None:
+    def __init__(self, unit: ModelExchangeUnit, interrupt: Callable[[BaseException], None]) -> None:
         ports, component = unit.ports, unit.component
         assert isinstance(component, Component)  # see `compiled_unit`
-        plan: UnitPlan = ports.derived.get("unit", partial(_unit_plan, component, ports))
-        self.unit, self._component, call = unit, component, component.call
-        self.table = t = bindings.ffi().new("pl_fmu *", plan.table[0])
+        self.unit, call, self._log, self._interrupt = unit, component.call, component.log, interrupt
+        table = call.library.derived.get(ports.sizes, partial(_unit_table, component, ports))
+        self.table = t = bindings.ffi().new("pl_fmu *", table[0])
         t.component, t.clock = void(call.component), unit.clock.start
-        for field, name in plan.functions:
-            setattr(t, field, entry(call, name))
-        self._x, self._p = plan.unknown.copy(), np.zeros(ports.np + 1)
+        self._x, self._p = np.full(ports.nx + 1, np.nan), np.zeros(ports.np + 1)
         t.x, t.p = bindings.pointer(self._x), bindings.pointer(self._p)
+        self._inputs = np.zeros(ports.nu + 1)
+        t.start, t.inputs_given = bindings.pointer(unit.start_states), bindings.pointer(self._inputs)
         self._kept: list[Any] = []
-        self._functions: dict[tuple[str, int], Any] = {}
+        self._plan: CallsPlan = ports.derived.get("calls", partial(_calls_plan, component, ports))
+        self._numbers, self._calls = self._plan.numbers.copy(), self._plan.of(call, self._kept)
+        numbers = bindings.pointer(self._numbers)
+        for made, (event, inputs) in zip(self._calls, self._plan.rows, strict=True):
+            made.fmu, made.event, made.inputs_set = t, numbers + event, numbers + inputs
         self._theirs = False  # is it compiled code's turn?
-        self._newest: list[np.ndarray] = []  # of every function: argument and results of its newest event
 
     def pause(self) -> None:
         """Prepare for calls of the FMU from Python."""
-        t = self.table
+        t, unit, self._log.interrupt = self.table, self.unit, None
         if self._theirs:
-            self.unit.remain(bool(t.stays), self._x[: self.unit.ports.nx])
+            unit.remain(bool(t.stays), self._x[: unit.ports.nx])
         self._theirs = False
         t.t, t.set_by, t.ready, t.stays = np.nan, bindings.ffi().NULL, 0, 0
-        self.unit.in_event, t.in_event = self.unit.in_event or bool(t.in_event), 0
-        self.unit.steps_asked = max(self.unit.steps_asked, int(t.asked))
-        self.unit.terminated = self.unit.terminated or bool(t.terminated)
-        self.unit.stands_from, self.unit.next = float(t.stands_from), float(t.next)
+        unit.in_event, t.in_event = unit.in_event or bool(t.in_event), 0
+        unit.begun = unit.begun or bool(t.begun)
+        unit.steps_asked = max(unit.steps_asked, t.asked)
+        unit.terminated = unit.terminated or bool(t.terminated)
+        unit.stands_from, unit.next = t.stands_from, t.next
 
     def resume(self) -> None:
         """Resume after calls of the FMU from Python."""
-        t, unit = self.table, self.unit
+        t, unit, self._log.interrupt = self.table, self.unit, self._interrupt
         t.begun = unit.begun
         t.ready = (unit.begun or unit.stands_as_found) and not unit.terminated
         t.asked, t.terminated = unit.steps_asked, unit.terminated
         t.stands_from, t.next = unit.stands_from, unit.next
         self._p[: unit.ports.np] = unit.given
+        self._inputs[: unit.ports.nu] = unit.inputs_given
         self._theirs = True
         if unit.stays:
             t.stays, t.t = 2 if unit.starting else 1, unit.stands_from
@@ -102,100 +107,107 @@ class CompiledUnit:
 
     def forget(self) -> None:
         """Forget the newest event: the FMU went back, and may have it again with the same argument."""
-        for event in self._newest:
-            event[:] = np.nan
+        for event, inputs in self._plan.rows:
+            self._numbers[event:inputs] = np.nan
 
     def function(self, what: str, group: int = 0) -> Any:
         """The structure `pl_fmu_call` of one function; None for a type that compiled code cannot pass.
 
         what : "DERIVATIVES", "INDICATORS", "OUTPUTS" of a group, "EVENT" or "COMPLETED"
         """
-        key = what, group
-        if key not in self._functions:
-            self._functions[key] = self._function(what, group)
-        return self._functions[key]
-
-    def _function(self, what: str, group: int) -> Any:
-        ports, call = self.unit.ports, self._component.call
-        make = partial(_call_plan, self._component.dialect, ports, what, group)
-        plan: CallPlan | None = ports.derived.get((what, group), make)
-        if plan is None:
-            return None
-        made, numbers = bindings.ffi().new("pl_fmu_call *", plan.table[0]), plan.numbers.copy()
-        made.fmu, made.event = self.table, bindings.pointer(numbers)
-        made.inputs_set = made.event + plan.row
-        for name, batches in plan.batches:
-            setattr(made, name, batches.of(call, self._kept))
-        self._newest.append(numbers[: plan.row])
-        self._kept += [made, numbers]
-        return made
+        place = self._plan.places.get((what, group))
+        return None if place is None else self._calls + place
 
 
-@dataclass(frozen=True)
-class UnitPlan:
-    """What `CompiledUnit` needs of an FMU as far as all its instances have it in common.
-
-    table : `pl_fmu` without pointers; functions : its fields that are some, with their names in the standard
-    unknown : states that nobody has set, nan
-    """
-
-    table: Any
-    functions: tuple[tuple[str, str], ...]
-    unknown: np.ndarray
-
-
-def _unit_plan(component: Component, ports: Ports) -> UnitPlan:
+def _unit_table(component: Component, ports: Ports) -> Any:
+    """`pl_fmu` as far as all instances of a binary have it in common."""
     table, dialect = bindings.new("pl_fmu"), component.dialect
     table.version, table.t = component.description.major, np.nan
-    table.nx, table.np, table.nz = ports.nx, ports.np, ports.n_indicators
+    table.nx, table.np, table.nz = ports.sizes
     names = FUNCTIONS | {"derivatives": dialect.derivatives, "update": dialect.update}
     unused = set() if ports.nx else {"set_states", "get_states", "derivatives"}
     unused |= set() if ports.n_indicators else {"indicators"}
     unused |= set() if component.interface.needs_completed_step else {"completed"}
-    functions = tuple((field, name) for field, name in names.items() if field not in unused)
-    return UnitPlan(table, functions, np.full(ports.nx + 1, np.nan))
+    for field, name in names.items():
+        if field not in unused:
+            setattr(table, field, entry(component.call, name))
+    return table
 
 
 @dataclass(frozen=True)
-class CallPlan:
-    """A function of an FMU for model exchange as far as all its instances have it in common.
+class CallsPlan:
+    """The functions of an FMU for model exchange as far as all its instances have them in common.
 
-    table : `pl_fmu_call` without pointers; batches : what is exchanged, by names of its fields
-    numbers : the row of its newest event, of this length, nan as there was none; behind it the inputs
+    tables : array of `pl_fmu_call` without pointers; places : of functions in it, by what they are and group
+    batches : what is exchanged, by places of functions and names of fields
+    numbers : the row of the newest event of each, nan as there was none; behind it its inputs
+    rows : where these two begin
     """
 
-    table: Any
-    batches: tuple[tuple[str, BatchPlan], ...]
+    tables: Any
+    places: Mapping[tuple[str, int], int]
+    batches: tuple[tuple[int, str, BatchPlan], ...]
     numbers: np.ndarray
-    row: int
+    rows: tuple[tuple[int, int], ...]
+
+    def of(self, call: Caller, kept: list[Any]) -> Any:
+        """The functions of an instance; `kept` takes what must live as long as they."""
+        n = len(self.rows)
+        found = bindings.new("pl_fmu_call", n)
+        bindings.ffi().memmove(found, self.tables, n * bindings.size("pl_fmu_call"))
+        for place, name, batches in self.batches:
+            setattr(found[place], name, batches.of(call, kept))
+        return found
 
 
-def _call_plan(dialect: Dialect, ports: Ports, what: str, group: int) -> CallPlan | None:
-    of_group = ports.groups[group] if what == "OUTPUTS" else OutputGroup((), tuple(range(len(ports.inputs))))
-    inputs, outputs = tuple(ports.inputs[k] for k in of_group.inputs), of_group.variables
-    table, width = bindings.new("pl_fmu_call"), sum(v.size for v in inputs)
+def _calls_plan(component: Component, ports: Ports) -> CallsPlan:
+    whole = OutputGroup((), tuple(range(len(ports.inputs))))
+    named = {(what, 0): whole for what in ("DERIVATIVES", "INDICATORS", "EVENT", "COMPLETED")}
+    named |= {("OUTPUTS", k): group for k, group in enumerate(ports.groups)}
+    tables = bindings.new("pl_fmu_call", len(named))
+    places: dict[tuple[str, int], int] = {}
+    batches: list[tuple[int, str, BatchPlan]] = []
+    numbers, rows, at = [np.zeros(0)], [], 0
+    for key, group in named.items():
+        table, place = bindings.new("pl_fmu_call"), len(places)
+        found = _batches_of(component.dialect, ports, key[0], group, table)
+        if found is None:
+            continue
+        places[key], tables[place] = place, table[0]
+        batches += [(place, name, plan) for name, plan in found]
+        row, width = table.results + ports.nx + 2, table.width + 1
+        numbers += [np.full(row, np.nan), np.zeros(width)]
+        rows.append((at, at + row))
+        at += row + width
+    return CallsPlan(tables, places, tuple(batches), np.concatenate(numbers), tuple(rows))
+
+
+def _batches_of(
+    dialect: Dialect, ports: Ports, what: str, group: OutputGroup, table: Any
+) -> list[tuple[str, BatchPlan]] | None:
+    """What a function exchanges, by names of fields, with its `pl_fmu_call`; None for other types."""
+    inputs, outputs = tuple(ports.inputs[k] for k in group.inputs), group.variables
+    width = sum(v.size for v in inputs)
     table.width, table.what = width, bindings.constant(f"PL_FMU_{what}")
     table.parameters = 1 + ports.nx + width
     table.request = table.parameters + ports.np + 1
     table.results = table.request + 1 if what == "EVENT" else table.request - 1
     first = 1 + ports.nx
-    groups = (
+    exchanged = (
         ("inputs", "Set", [v for v in ports.set_ones(inputs) if v.continuous], inputs, first),
         ("all", "Set", ports.set_ones(inputs) if what == "EVENT" else (), inputs, first),
         ("outputs", "Get", outputs, outputs, 0),
     )
     found = []
-    for name, verb, some, every, start in groups:
+    for name, verb, some, every, start in exchanged:
         if not some:
             continue
-        batches = _batch_plan(dialect, verb, some, every, start)
-        if batches is None:
+        plan = _batch_plan(dialect, verb, some, every, start)
+        if plan is None:
             return None
-        setattr(table, f"n_{name}", len(batches.calls))
-        found.append((name, batches))
-    row = table.results + ports.nx + 2
-    numbers = np.concatenate([np.full(row, np.nan), np.zeros(width + 1)])
-    return CallPlan(table, tuple(found), numbers, row)
+        setattr(table, f"n_{name}", len(plan.calls))
+        found.append((name, plan))
+    return found
 
 
 @dataclass(frozen=True)
@@ -279,12 +291,12 @@ def _items(row: Any, members: Sequence[Variable]) -> list[np.ndarray]:
     return [items, begins]
 
 
-def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
-    """The compiled calls of a unit; None if it is called through another tool."""
+def compiled_unit(unit: ModelExchangeUnit, interrupt: Callable[[BaseException], None]) -> CompiledUnit | None:
+    """The compiled calls of a unit; None if it is called through another tool; see `PythonCall`."""
     if not isinstance(unit.component, Component):
         return None
     if unit.compiled is None:
-        unit.compiled = CompiledUnit(unit)
+        unit.compiled = CompiledUnit(unit, interrupt)
         unit.compiled.resume()
     found: CompiledUnit = unit.compiled
     return found
@@ -292,7 +304,7 @@ def compiled_unit(unit: ModelExchangeUnit) -> CompiledUnit | None:
 
 def entry(call: Caller, name: str) -> Any:
     """A function of the FMU by its name, for a field of the runtime's."""
-    return bindings.ffi().cast("void *", call.address(name))
+    return call.library.derived.get(name, lambda: bindings.ffi().cast("void *", call.address(name)))
 
 
 def void(pointer: Any) -> Any:

@@ -59,6 +59,8 @@ class EventRounds:
         """In initialisation mode, at `start` [s]: set intervals of clocks, and values that are known."""
         if self.clocks is not None:
             self.clocks.prepare(start)
+        if not self._watched:
+            return
         known = {e.name for e in self._description.initial_unknowns}
         for _, members, _ in self._watched:
             for v in members:

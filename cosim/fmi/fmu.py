@@ -293,8 +293,7 @@ class FMU(Block):
 
         intermediate : takes the callback that the FMU makes during a step
         """
-        unpacked: Unpacked = self.derived.get("unpacked", lambda: self._package.unpacked())
-        given = (self.description, self.interface, unpacked, self.description.name, self._visits_events)
+        given = self.derived.get("to instantiate", self._to_instantiate)
         if self.isolate:
             from cosim.fmi.isolated import IsolatedComponent
 
@@ -303,6 +302,11 @@ class FMU(Block):
             return Component(*given, update=intermediate.callback)
         made: AnyComponent = IMPORTERS[self.importer](*given)
         return made
+
+    def _to_instantiate(self) -> tuple[FMUDescription, Interface, Unpacked, str, bool]:
+        """What all instances are made of, unpacked with the first."""
+        d = self.description
+        return d, self.interface, self._package.unpacked(), d.name, self._visits_events
 
     def open(self) -> Session:
         """Open the FMU, to step it by hand.

@@ -27,6 +27,7 @@ from cosim.fmi.event_rounds import EventRounds
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
 from cosim.fmi.interface.outcomes import DiscreteStates
+from cosim.fmi.interface.working_folder import same_folder
 from cosim.fmi.model_exchange_ports import Ports, places
 from cosim.fmi.model_exchange_slopes import FMUSlopes, Value, slope_by_time
 from cosim.fmi.unit_clock import UnitClock
@@ -67,7 +68,7 @@ class ModelExchangeUnit:
         self._defaults, self._texts, self._input_start = defaults, dict(texts), input_start
         self._start, self._stop_time, self.clock = start, stop_time, clock or UnitClock()
         self.steps_asked = 0  # number of events that the FMU has requested after steps
-        self.initialised = self.begun = self.terminated = False
+        self.initialised = self.begun = self.terminated = self.closed = False
         self.in_event = False  # in event mode, where compiled code has left it
         # in event mode since the newest event, until it is asked for another time or other states; was that
         # the one at the start? Where it goes on, the FMU is initialised anew
@@ -116,10 +117,18 @@ class ModelExchangeUnit:
 
     def alone(self) -> contextlib.AbstractContextManager[None]:
         """A context in which Python calls the FMU, and compiled code must not rely on its last calls."""
+        if self.closed:
+            what = f"FMU '{self.description.file}' is called after the simulation was closed."
+            raise FMUCallError(what, hint="Begin a new Simulation.")
         if self._failure is not None:  # failed in an event, and cannot continue
             raise self._failure
         context: contextlib.AbstractContextManager[None] = self.compiled or contextlib.nullcontext()
         return context
+
+    @property
+    def start_states(self) -> np.ndarray:
+        """The states of `ModelStart`, (nx,)."""
+        return np.zeros(self.ports.nx) if self._start is None else self._start.states
 
     @property
     def stands_as_found(self) -> bool:
@@ -158,9 +167,11 @@ class ModelExchangeUnit:
     def _stand(self, t: float, a: np.ndarray) -> None:
         """Set the time, states and inputs of the FMU."""
         nx, nu = self.ports.nx, self.ports.nu
-        u = a[nx : nx + nu]
-        self._ready(t, a[:nx], u, a[nx + nu : nx + nu + self.ports.np])
-        self._put(t, a[:nx])
+        x, u = a[:nx], a[nx : nx + nu]
+        now = self._ready(t, x, u, a[nx + nu : nx + nu + self.ports.np])
+        if now and self._effective(x) is self._x:
+            return  # it stands there, with these inputs
+        self._put(t, x)
         moving = self.ports.moving[1]
         if len(moving) and not self.terminated:
             self._set_continuous.write(u[moving])
@@ -206,9 +217,9 @@ class ModelExchangeUnit:
         """The states; before the first event those of initialisation, unless others were given."""
         if self.begun or self._start is None:
             return x
-        as_found = x == self._start.states
-        if as_found.all():
+        if equal(x, self._start.states):
             return self._x
+        as_found = x == self._start.states
         return np.where(as_found | self._kept(x), self._x, x)
 
     def _kept(self, x: np.ndarray) -> np.ndarray:
@@ -217,10 +228,12 @@ class ModelExchangeUnit:
         return self.ports.settable if same else np.zeros(len(x), dtype=bool)
 
     # --- begin ------------------------------------------------------------------------------------
-    def _ready(self, t: float, x: np.ndarray, u: np.ndarray | None, p: np.ndarray) -> None:
-        """Initialise if that has not been done, or was done with other parameters."""
-        if not self.initialised or (not self.begun and not np.array_equal(p, self.given)):
-            self._initialise(t, x, self._input_start if u is None else u, p)
+    def _ready(self, t: float, x: np.ndarray, u: np.ndarray | None, p: np.ndarray) -> bool:
+        """Initialise if that has not been done, or was done with other parameters; whether it is done now."""
+        if self.initialised and (self.begun or equal(p, self.given)):
+            return False
+        self._initialise(t, x, self._input_start if u is None else u, p)
+        return True
 
     def _initialise(
         self,
@@ -235,18 +248,20 @@ class ModelExchangeUnit:
         if self.initialised:
             c.reset()
         self.stays = self.starting = False
-        c.configure({v: value for v, value in self._texts.items() if _structural(v)})
-        for v, value in self._texts.items():
-            if not _structural(v):
-                c.set(v, value)
+        if self._texts:
+            c.configure({v: value for v, value in self._texts.items() if _structural(v)})
+            for v, value in self._texts.items():
+                if not _structural(v):
+                    c.set(v, value)
         self._put_changed(p, self._defaults)
         if self._start is not None:
             self._set_states_given(x)
         if given := self.ports.set_ones(self.ports.inputs):
             c.setter(given).write(u[places(self.ports.inputs, given)])
-        c.enter_initialization(t, self._stop_time)
-        self._rounds.prepare(t)
-        c.exit_initialization()
+        with same_folder():
+            c.enter_initialization(t, self._stop_time)
+            self._rounds.prepare(t)
+            c.exit_initialization()
         found = self._rounds.run(t, None, risen)
         self._end_event(found, stay)
         self.stands_from = t
@@ -274,7 +289,7 @@ class ModelExchangeUnit:
     def _set_states_given(self, x: np.ndarray) -> None:
         """Set start values of states that a run has given."""
         assert self._start is not None
-        if (x == self._start.states).all():
+        if equal(x, self._start.states):
             return
         at = 0
         for v in self.ports.states:
@@ -380,7 +395,7 @@ class ModelExchangeUnit:
 
     def _put_changed(self, p: np.ndarray, before: np.ndarray) -> None:
         """Set parameters that are not what they were."""
-        if not (p != before).any():
+        if equal(p, before):
             return
         changed = [(v, now) for v, now, old in self._each(p, before) if (now != old).any()]
         self.component.setter([v for v, _ in changed]).write(np.concatenate([x for _, x in changed]))
@@ -505,12 +520,17 @@ class ModelExchangeUnit:
         """Terminate and free the FMU; whoever asks it after that gets an error."""
         if self.compiled is not None:
             self.compiled.pause()
-        what = f"FMU '{self.description.file}' is called after the simulation was closed."
-        self._failure = FMUCallError(what, hint="Begin a new Simulation.")
-        if self.initialised:
-            with contextlib.suppress(FMUError):  # it is freed whatever it returns
-                self.component.terminate()
-        self.component.close()
+        self.closed = True
+        with same_folder():
+            if self.initialised:
+                with contextlib.suppress(FMUError):  # it is freed whatever it returns
+                    self.component.terminate()
+            self.component.close()
+
+
+def equal(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two rows of numbers are equal; quicker than NumPy where they are short."""
+    return bool(a.tolist() == b.tolist())
 
 
 def _structural(v: Variable) -> bool:

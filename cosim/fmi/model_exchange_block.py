@@ -259,11 +259,13 @@ def _group_at(group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> A
     return unit.outputs(group, t, a)
 
 
-def _compiled(what: str, group: int, unit: ModelExchangeUnit) -> Any:
+def _compiled(
+    what: str, group: int, unit: ModelExchangeUnit, interrupt: Callable[[BaseException], None]
+) -> Any:
     """The compiled call that the native engine uses instead of a Python function."""
     found = unit.compiled
     if found is None:
         from cosim.fmi.compiled_calls import compiled_unit  # loads the runtime's interface
 
-        found = compiled_unit(unit)
+        found = compiled_unit(unit, interrupt)
     return None if found is None else found.function(what, group)

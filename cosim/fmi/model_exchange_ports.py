@@ -71,6 +71,11 @@ class Ports:
         return sum(v.size for v in self.states)
 
     @cached_property
+    def sizes(self) -> tuple[int, int, int]:
+        """Numbers of states, parameters and event indicators."""
+        return self.nx, self.np, self.n_indicators
+
+    @cached_property
     def nu(self) -> int:
         """Number of scalars of all inputs."""
         return sum(v.size for v in self.inputs)

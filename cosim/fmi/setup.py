@@ -80,7 +80,7 @@ class Setup:
         on = self.description.dependencies(v.name)
         return on is None or not {u.name for u in self.visited}.isdisjoint(on)
 
-    @property
+    @cached_property
     def intervals(self) -> dict[str, Fraction]:
         """Intervals of clocks that the user chose [s], by name."""
         clocks = {v.name for v in self.description.clocks}

@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,34 @@ from blocks.contract.callback import LiveCall, PythonCall, answered_by
 from blocks.errors import BlockError, PlantloopError, naming_block
 from cosim.segments import Segment
 from cosim.system import System
+
+
+@dataclass(frozen=True)
+class OpaqueBlock:
+    """What a system has one of in every run: where, how it is made, and functions that are called with it."""
+
+    path: str
+    make: Callable[[], Any]
+    calls: list[PythonCall] = field(default_factory=list)
+
+
+def _opaque(system: System, ticked: bool) -> dict[str, OpaqueBlock]:
+    """Those of a system, each by the name under which its state is saved."""
+    found: dict[str, OpaqueBlock] = {}
+    for s in system.schedule if ticked else ():
+        if s.external is not None and s.external.make is not None:
+            found[s.names[0]] = OpaqueBlock(s.path, s.external.make)
+    names: dict[Callable[[], Any], str] = {}
+    for call, path in zip(system.calls, system.callers, strict=True):
+        if call.make is not None:
+            name = names.setdefault(call.make, f"{path}.{call.name()}")
+            found.setdefault(name, OpaqueBlock(path, call.make)).calls.append(call)
+    for unit in system.units:
+        from cosim.fmi.coupling.unit_run import UnitRun  # few runs have any
+
+        in_loop = any(s.in_loop and s.path == unit.path for s in system.schedule)
+        found[unit.path] = OpaqueBlock(unit.path, partial(UnitRun, unit.block, unit.path, in_loop))
+    return found
 
 
 class Instances:
@@ -33,28 +62,9 @@ class Instances:
     def __init__(
         self, system: System, states: Mapping[str, bytes] | None = None, ticked: bool = True
     ) -> None:
-        self._makes: dict[str, Callable[[], Any]] = {}
-        self._paths: dict[str, str] = {}
-        for s in system.schedule if ticked else ():
-            if s.external is not None and s.external.make is not None:
-                self._makes[s.names[0]], self._paths[s.names[0]] = s.external.make, s.path
-        shared: dict[Callable[[], Any], str] = {}
-        self._of_call: dict[str, list[LiveCall]] = {}
-        self.calls: dict[PythonCall, LiveCall] = {}
-        for call, path in zip(system.calls, system.callers, strict=True):
-            live = self.calls.setdefault(call, LiveCall(call))
-            if call.make is not None:
-                if call.make not in shared:
-                    shared[call.make] = f"{path}.{call.name()}"
-                name = shared[call.make]
-                self._makes[name], self._paths[name] = call.make, path
-                self._of_call.setdefault(name, []).append(live)
-        for unit in system.units:
-            from cosim.fmi.coupling.unit_run import UnitRun  # few runs have any
-
-            in_loop = any(s.in_loop and s.path == unit.path for s in system.schedule)
-            self._makes[unit.path] = partial(UnitRun, unit.block, unit.path, in_loop)
-            self._paths[unit.path] = unit.path
+        made: dict[str, OpaqueBlock] = system.derived.get(("opaque", ticked), lambda: _opaque(system, ticked))
+        self._blocks = made
+        self.calls = {call: LiveCall(call) for call in system.calls}
         self._made: dict[str, Any] = {}
         self._closed = False
         self.load(states or {})
@@ -62,13 +72,13 @@ class Instances:
     # --- their life -------------------------------------------------------------------------------
     def load(self, states: Mapping[str, bytes]) -> None:
         """Restore what `save` returned; instances that are not in it start afresh."""
-        for name, make in self._makes.items():
+        for name, block in self._blocks.items():
             if name not in states or name not in self._made:
                 self._close(name)
                 with self._with_path(name):
-                    self._made[name] = make()
-                for live in self._of_call.get(name, ()):
-                    live.instance = self._made[name]
+                    self._made[name] = block.make()
+                for call in block.calls:
+                    self.calls[call].instance = self._made[name]
             if name in states and hasattr(self._made[name], "load"):
                 with self._with_path(name):
                     self._put_back(name, states[name])
@@ -131,7 +141,7 @@ class Instances:
 
     def _with_path(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Errors carry the path of the block."""
-        return naming_block(self._paths[name])
+        return naming_block(self._blocks[name].path)
 
     # --- calls ------------------------------------------------------------------------------------
     def call(self, segment: Segment, t: float, u: np.ndarray) -> Any:
@@ -147,19 +157,21 @@ class Instances:
         with self._with_path(name):
             return self._made[name].call(t, u)
 
-    @contextlib.contextmanager
-    def answering(self) -> Iterator[None]:
+    def answering(self, loses: bool = True) -> contextlib.AbstractContextManager[None]:
         """While the equations of this run are evaluated in this thread; it looks after Ctrl-C as well.
 
-        Ctrl-C cannot be raised where compiled code or CasADi is about to call Python: it would be lost there.
-        It is raised inside a user's function, and noted outside: engines look at `ended`.
+        Ctrl-C cannot be raised where CasADi is about to call Python: it would be lost there. It is raised
+        inside a user's function, and noted outside: engines look at `ended`.
+
+        loses : False where whoever calls the functions notes all that is raised
         """
-        if not self.calls:
-            yield
-            return
-        self._forget()
-        main = threading.current_thread() is threading.main_thread()
+        return self._answering(loses) if self.calls else contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def _answering(self, loses: bool) -> Iterator[None]:
+        main = loses and threading.current_thread() is threading.main_thread()
         ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        self._forget()
         if ours:
             signal.signal(signal.SIGINT, self._note)
         try:

@@ -108,7 +108,7 @@ class Compiled:
             self.host_functions = described(host_functions([whole(system)[1]]), system.calls)
         self.numbers = bindings.Pointers(tables.numbers)
         self.tables, self._kept = tables_of(system)
-        self.largest_segment = max((s.expression.numel() for s in system.schedule), default=0)
+        self.workspace = self.runtime.pl_workspace_size(known, self.tables) // 8 + 2  # doubles
         self._rows = Derived()
         self.seconds = time.perf_counter() - began
 

@@ -48,55 +48,67 @@ def described(functions: Sequence[ca.Function], calls: Iterable[PythonCall]) -> 
 
 
 class HostAnswers:
-    """Answers what a run's compiled code asks; keep it alive as long as the run."""
+    """Answers what a run's compiled code asks; keep it alive as long as the run.
+
+    loses : whether CasADi calls Python functions on the way, where Ctrl-C is lost
+    """
 
     def __init__(
         self, run: b.Structure, functions: Sequence[HostFunction], instances: Instances, runtime: b.Library
     ) -> None:
-        live = [None if f.call is None else instances.calls[f.call] for f in functions]
+        self._functions, self._run, self._instances = functions, run, instances
+        self._live = [None if f.call is None else instances.calls[f.call] for f in functions]
         self._foreign = b.new("pl_foreign", len(functions))
-        self._ask = b.ffi().addressof(runtime, "pl_ask_fmu")
+        self._ask = b.address(runtime, "pl_ask_fmu")
         self._foreigners = [
-            (k, one) for k, one in enumerate(live) if one is not None and one.call.compiled is not None
+            (k, live.call.compiled, live)
+            for k, live in enumerate(self._live)
+            if live is not None and live.call.compiled is not None
         ]
+        self.loses = None in self._live
         # by the number of the function: the instance, and what it has for compiled code
         self._selves: dict[int, tuple[Any, b.Structure]] = {}
-        self._run, self._instances = run, instances
-        self._answers = [
-            _on_casadi(f.function) if one is None else _straight(one)
-            for f, one in zip(functions, live, strict=True)
-        ]
-        self._sizes = [f.size for f in functions]
-        self._rows: dict[tuple[int, Any], np.ndarray] = {}  # by number and address: they stay where they are
-        self._callback = b.ffi().callback("int(void *, int32_t, double *)", self._asked)
+        # by number and address, where they stay: rows, and what answers in them
+        self._rows: dict[tuple[int, Any], tuple[Answer, np.ndarray]] = {}
+        self._callback = b.ffi().callback(
+            "int(void *, int32_t, double *)", self._asked, error=1, onerror=self._lost
+        )
         run.host_function = self._callback
         run.foreign = self._foreign
 
     def refresh(self) -> None:
         """Let compiled code call what the instances have for it: they may be new ones."""
-        for number, live in self._foreigners:
+        for number, compiled, live in self._foreigners:
             if number in self._selves and self._selves[number][0] is live.instance:
                 continue
-            assert live.call.compiled is not None  # it is listed only then
-            found = live.call.compiled(live.instance)
+            found = compiled(live.instance, self._interrupt)
             row = self._foreign[number]
-            row.call = b.ffi().NULL if found is None else self._ask
-            row.self = b.ffi().NULL if found is None else found
+            if found is None:
+                row.call = row.self = b.ffi().NULL
+            else:
+                row.call, row.self = self._ask, found
             self._selves[number] = live.instance, found
 
     def _asked(self, host: Any, number: int, place: Any) -> int:
         """Called by compiled code, which nothing may be raised through."""
-        try:
-            row = self._rows.get((number, place))
-            if row is None:
-                row = self._rows[number, place] = b.numbers(place, self._sizes[number])
-            self._answers[number](row)
-        except BaseException as error:
-            self._instances.interrupt(error)
+        known = self._rows.get((number, place))
+        if known is None:
+            function, live = self._functions[number], self._live[number]
+            answer = _on_casadi(function.function) if live is None else _straight(live)
+            known = self._rows[number, place] = answer, b.numbers(place, function.size)
+        known[0](known[1])
         if self._instances.ended is not None:
             self._run.cancel = 1
             return 1
         return 0
+
+    def _lost(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        """What was raised in `_asked` all the same, Ctrl-C above all, ends the run."""
+        self._interrupt(error)
+
+    def _interrupt(self, error: BaseException) -> None:
+        self._instances.interrupt(error)
+        self._run.cancel = 1
 
 
 def _straight(live: LiveCall) -> Answer:

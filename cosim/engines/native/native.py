@@ -80,11 +80,11 @@ class NativeEngine(Engine):
         if system.calls:
             called = self._stiff.host_functions if self._stiff else code.host_functions
             self._host = HostAnswers(run, called, self.instances, self._pl)
+        self._loses = self._host is not None and self._host.loses
         run.counters.refused_by = -1
         run.counters.limited_by = b.pointer(self._limited)
-        self._room = np.zeros(self._pl.pl_workspace_size(code.model, run.system) // 8 + 2)
+        self._room = np.zeros(code.workspace)
         self._pl.pl_instantiate(run, b.pointer(self._room))
-        self._out = b.numbers(run.out, code.largest_segment)
         self._budget = FIRST_BUDGET
         self._interpreter: Interpreter | None = None
         self._starts: Starts | None = None
@@ -96,7 +96,7 @@ class NativeEngine(Engine):
         self._enter()
         self._run.cancel = 0
         try:
-            with self.instances.answering():
+            with self.instances.answering(self._loses):
                 self._advance(until, progress)
         finally:
             self._leave()
@@ -111,7 +111,7 @@ class NativeEngine(Engine):
         self._pl.pl_reset(self._run)  # an instant approached before may have been left again
         self._run.cancel, self._run.approach = 0, 1
         try:
-            with self.instances.answering():
+            with self.instances.answering(self._loses):
                 self._advance(until, None)
         except BaseException:
             self._pl.pl_reset(self._run)
@@ -129,7 +129,7 @@ class NativeEngine(Engine):
         if ended:
             self._pl.pl_end_here(self._run)
         try:
-            with self.instances.answering():
+            with self.instances.answering(self._loses):
                 self._advance(self._state.t, None)
         finally:
             self._leave()
@@ -162,7 +162,7 @@ class NativeEngine(Engine):
             return ended
 
         try:
-            with self.instances.answering():
+            with self.instances.answering(self._loses):
                 self._advance(until, progress, lambda: go(self._pl), served)
         finally:
             self._run.approach = 0
@@ -252,8 +252,7 @@ class NativeEngine(Engine):
         python.scheduler.take(segment, self._returned(segment), t)
 
     def _returned(self, segment: Segment) -> np.ndarray:
-        found: np.ndarray = self._out[: segment.expression.numel()].copy()
-        return found
+        return b.numbers(self._run.out, segment.expression.numel()).copy()
 
     def _failure(self, reason: int) -> BaseException:
         """The error of a run that cannot go on, in the words of the reference engine."""
@@ -461,7 +460,7 @@ class NativeEngine(Engine):
         self._enter()
         rows = Rows(self._code, [name], b.new("pl_buffer"))
         row = np.zeros(max(1, rows.buffer.width))
-        with self.instances.answering():
+        with self.instances.answering(self._loses):
             self._pl.pl_evaluate_signals(self._run, rows.buffer, b.pointer(row))
             if (ended := self.instances.ended) is not None:
                 raise ended

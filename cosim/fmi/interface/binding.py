@@ -10,6 +10,7 @@ from functools import cache as once
 from pathlib import Path
 from typing import Any
 
+from blocks.contract.derived import Derived
 from cosim.engines.native.bindings import made
 from cosim.fmi.fmi_errors import FMUError
 
@@ -52,8 +53,8 @@ def libc() -> Any:
 class Library:
     """The binary of an FMU in this process; unloaded with this object.
 
-    version : of FMI, as the binary says it, where somebody has asked; known, addresses : functions that were
-    asked for, by names without the prefix
+    version : of FMI, as the binary says it, where somebody has asked; known : functions that were asked for,
+    by names without the prefix; derived : what compiled code calls of it
 
     Raises
     ------
@@ -64,7 +65,7 @@ class Library:
         self.path, self.file = path, file
         self.version: str | None = None
         self.known: dict[str, Any] = {}
-        self.addresses: dict[str, int] = {}
+        self.derived = Derived()
         if sys.platform == "win32":
             import os
 

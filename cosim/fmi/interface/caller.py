@@ -36,10 +36,7 @@ class Caller:
 
     def address(self, name: str) -> int:
         """Where a function is, for compiled code."""
-        known = self.library.addresses
-        if name not in known:
-            known[name] = int(ffi().cast("uintptr_t", self.function(name)))
-        return known[name]
+        return int(ffi().cast("uintptr_t", self.function(name)))
 
     @cached_property
     def step_function(self) -> Any:

@@ -34,28 +34,30 @@ class LogLines:
         self.name = name
         self.lines: deque[str] = deque(maxlen=KEPT)
         self.problem: BaseException | None = None  # raised inside the callback, where no exception may pass
+        # while compiled code calls the FMU: what ends its run
+        self.interrupt: Callable[[BaseException], None] | None = None
         self.tee: Callable[[str], None] | None = None  # called with every line
         self._lock = threading.Lock()
         said = self._said3 if major == 3 else self._said2
-        self.callback: Any = ffi().callback(_logger(major), said)
+        self.callback: Any = ffi().callback(_logger(major), said, onerror=self._raised)
 
     def _said3(self, environment: Any, status: int, category: Any, message: Any) -> None:
-        try:
-            self._keep(status, _text(category), _text(message))
-        except BaseException as error:
-            self.problem = error
+        self._keep(status, _text(category), _text(message))
 
     def _said2(
         self, environment: Any, instance: Any, status: int, category: Any, message: Any, *given: Any
     ) -> None:
-        try:
-            text = _text(message)
-            if "%" in text and given:
-                first = REGISTERS.get(platform.machine(), 0)
-                floating, whole = given[first : first + FLOATING], given[:first] + given[first + FLOATING :]
-                text = formatted(text, whole, floating)
-            self._keep(status, _text(category), text)
-        except BaseException as error:
+        text = _text(message)
+        if "%" in text and given:
+            first = REGISTERS.get(platform.machine(), 0)
+            floating, whole = given[first : first + FLOATING], given[:first] + given[first + FLOATING :]
+            text = formatted(text, whole, floating)
+        self._keep(status, _text(category), text)
+
+    def _raised(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if self.interrupt is not None and not isinstance(error, Exception):  # Ctrl-C
+            self.interrupt(error)
+        else:
             self.problem = error
 
     def _keep(self, status: int, category: str, text: str) -> None:

@@ -272,8 +272,8 @@ def test_no_python_in_the_loop() -> None:
 
 
 @versions
-def test_python_is_asked_only_to_begin(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It initialises the FMU where compiled code looks at its indicators first, and begins its run."""
+def test_python_is_asked_only_to_initialise(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where compiled code looks at its indicators first; from another height it begins its run too."""
     asked, value = [], LiveCall.value
 
     def noted(live: LiveCall, t: float, u: np.ndarray) -> np.ndarray:
@@ -282,9 +282,11 @@ def test_python_is_asked_only_to_begin(version: str, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(LiveCall, "value", noted)
     d = alone(FMU(build_fmu("ball", version=version), kind="me"))
-    for _ in range(2):
-        simulate(d, until=2.0, engine="native")
-        assert asked == ["opaque_indicators", "opaque_event"]
+    for h, also in ((1.0, []), (1.0, []), (2.0, ["opaque_event"])):
+        r = simulate(d, until=2.0, engine="native", initial={"unit.h": h})
+        assert dict.fromkeys(asked) == dict.fromkeys(["opaque_indicators", *also])
+        events = [e.time for e in r.events if e.name == "unit.event"]
+        assert events[1] == pytest.approx(math.sqrt(2 * h / 9.81))
         asked.clear()
 
 

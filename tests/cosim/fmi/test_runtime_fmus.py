@@ -167,14 +167,39 @@ def test_after_a_step_an_fmu_may_ask_for_an_event(runtime, version):
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_the_event_at_the_start_is_left_to_the_host(runtime, version):
+def test_the_event_at_the_start_is_left_to_the_host_where_the_fmu_is_not_ready(runtime, version):
     fmu = ModelExchange(runtime, version)
-    fmu.fmu.begun = 0
+    fmu.fmu.begun = fmu.fmu.ready = 0
     assert fmu.ask(runtime.c.PL_FMU_EVENT, request=0.0) == (0, [0.0, 0.0, 0.0])
     assert fmu.ask(runtime.c.PL_FMU_EVENT)[0] == 1
     fmu.fmu.asked = 2
     assert fmu.ask(runtime.c.PL_FMU_COMPLETED) == (0, [2.0, 7.0, 7.0])
-    assert fmu.done == 0
+    assert (fmu.done, fmu.fmu.begun) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("x", "u", "p", "begins"),
+    [(3.0, 4.0, 5.0, True), (3.5, 4.0, 5.0, False), (3.0, 4.5, 5.0, False), (3.0, 4.0, 5.5, False)],
+)
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_fmu_that_stands_as_it_was_initialised_has_had_the_event_at_the_start(
+    runtime, version, x, u, p, begins
+):
+    """Its states are those it has; other states, inputs or parameters are left to the host."""
+    fmu, array = ModelExchange(runtime, version), runtime.array
+    one, call = fmu.fmu, fmu.call
+    one.begun, one.np, one.next, one.clock = 0, 1, 10.0, 2.0
+    one.start, one.inputs_given, one.p = array([3.0]), array([4.0]), array([5.0])
+    call.width, call.parameters, call.request, call.results = 1, 3, 5, 6
+    call.event, call.what = array([math.nan] * 9), runtime.c.PL_FMU_EVENT
+    for time in (0.5, 0.5, 0.75):  # asked for each number, then anew
+        row = array([time, x, u, p, 0.0, 1.0, 7.0, 7.0, 7.0])
+        found = runtime.c.pl_ask_fmu(call, row)
+        assert (found, one.begun) == (int(not begins), int(begins))
+        if not begins:
+            return
+        assert list(row)[6:] == [x if time == 0.5 else 42.0, 8.0 if time == 0.5 else 6.5, 0.0]
+    assert fmu.done == 1  # at another time it is an event like others
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -111,6 +111,20 @@ def test_the_working_folder_stays(
         assert Path(os.getcwd()) == tmp_path
 
 
+def test_the_working_folder_stays_where_one_call_is_inside_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An FMU that moves it where it is terminated and then is freed: once for both."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    for _ in range(2):
+        with same_folder():
+            with same_folder():
+                os.chdir("other")
+            os.chdir(tmp_path / "other")
+        assert Path(os.getcwd()) == tmp_path
+
+
 def test_the_working_folder_stays_where_fmus_begin_in_several_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,11 +27,13 @@ struct pl_fmu_call;
 /* An FMU for model exchange, with the functions of FMI 2.0 or 3.0 that are called between events and in them. */
 typedef struct {
     void *component;
-    int32_t version, ready, begun; /* not ready: the host does all; not begun: it handles the event at the start */
+    int32_t version, ready; /* not ready: the host does all */
+    int32_t begun;          /* has the event at the start been handled? */
     int32_t nx, np, nz;
     void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
     void *enter_event_mode, *update, *enter_continuous;
     double t, *x, *p;       /* as they were set last; nan: not known */
+    const double *start, *inputs_given; /* states and inputs of a run that begins as it was initialised */
     double clock;             /* s; its time is that of the run and this */
     double stands_from, next; /* s; the newest event, and the one it announced, on its clock */
     const struct pl_fmu_call *set_by; /* whose inputs it has */

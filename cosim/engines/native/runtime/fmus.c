@@ -90,6 +90,28 @@ static int update(pl_fmu *u, int *again, int *terminate, double *next)
     return 0;
 }
 
+/* What an event gives: states are there already. */
+static void results(pl_fmu *u, const pl_fmu_call *call, const double *row, int terminate, double *out)
+{
+    out[u->nx] = u->next >= NEVER ? NEVER : pl_run_time(u->clock, u->next);
+    out[u->nx + 1] = terminate;
+    memcpy(call->event, row, sizeof(double) * (size_t)(call->results + u->nx + 2));
+}
+
+/* The first event of a run, at its start: an FMU that stands as it was initialised has had it. */
+static int begin(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
+{
+    const double *x = row + 1;
+    const size_t nx = sizeof(double) * (size_t)u->nx, nu = sizeof(double) * (size_t)call->width;
+
+    if (!u->ready || memcmp(x, u->start, nx) || memcmp(x + u->nx, u->inputs_given, nu)) return 1;
+    if (memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
+    u->begun = 1;
+    memcpy(out, x, nx);
+    results(u, call, row, 0, out);
+    return 0;
+}
+
 /* Event mode: states, the time of the next event, and whether it ends the run. */
 static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
 {
@@ -98,7 +120,8 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
 
     memset(out, 0, sizeof(double) * (size_t)(u->nx + 2));
     if (row[call->request] == 0.0) return 0;
-    if (!u->begun || u->stays == 2) return 1;
+    if (u->stays == 2 || (!u->begun && row[call->request] == IN_LOOP)) return 1;
+    if (!u->begun) return begin(u, call, row, out);
     if (!memcmp(row, call->event, sizeof(double) * (size_t)call->results)) { /* code may ask for each number */
         memcpy(out, call->event + call->results, sizeof(double) * (size_t)(u->nx + 2));
         return 0;
@@ -123,11 +146,9 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
         u->t = t;
     }
     u->next = next;
-    out[u->nx] = next >= NEVER ? NEVER : pl_run_time(u->clock, next);
-    out[u->nx + 1] = terminate;
     u->terminated |= terminate;
     u->ready = !terminate;
-    memcpy(call->event, row, sizeof(double) * (size_t)(call->results + u->nx + 2));
+    results(u, call, row, terminate, out);
     return 0;
 }
 
