@@ -38,8 +38,8 @@ __all__ = ["Block", "Equations"]
 
 FOR_COMPILERS = (
     "alone", "also_made_by", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as",
-    "drawn_fields", "driven", "hears_rises", "jump_cure", "made_by", "numbers_only", "port_name",
-    "ports_by_name", "reaches", "reads", "shares_equations", "start_only", "switches_by_design",
+    "drawn_fields", "driven", "hears_rises", "jump_cure", "made_by", "numbers_only", "opened",
+    "port_name", "ports_by_name", "reaches", "reads", "shares_equations", "start_only", "switches_by_design",
     "uncoupled", "units_follow", "value_names", "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""

@@ -7,7 +7,7 @@ lists without entries. All else that contradicts the schema stays an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 ORDER = {
@@ -67,10 +67,14 @@ def _change(root: Any, problem: str) -> Any:
     if tag not in order:
         return lambda: _remove(inside)
     rank = {name: k for k, name in enumerate(order)}
-    ordered = lambda: sorted(root, key=lambda e: rank.get(e.tag, -1))
-    if [id(e) for e in ordered()] == [id(e) for e in root]:
+    children = list(root)
+    if _arranged(children, rank) == children:
         return None
-    return lambda: root.extend(ordered())  # each moves to the end; what other changes have removed is gone
+    return lambda: root.extend(_arranged(root, rank))  # each moves to the end, but what has been removed
+
+
+def _arranged(elements: Iterable[Any], rank: Mapping[str, int]) -> list[Any]:
+    return sorted(elements, key=lambda e: rank.get(e.tag, -1))
 
 
 def _remove(elements: Sequence[Any]) -> None:

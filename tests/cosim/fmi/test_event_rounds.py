@@ -266,7 +266,7 @@ def test_jumps_of_states_are_counted_and_a_state_is_kept():
     assert made.jumps == 0
     made.arrive(0.5, lambda: None)
     assert (made.jumps, made.next, made.wanted) == (1, 0.75, False)
-    made.found(True, True, None)
+    made.found(True, True, False, None)
     assert made.wanted and made.next == 0.75
     kept = made.kept()
     unit.taken()
@@ -276,7 +276,7 @@ def test_jumps_of_states_are_counted_and_a_state_is_kept():
     never = made.kept()
     made.restored(kept)
     assert (made.next, made.wanted, made.entered) == (0.75, True, False)
-    made.found(False, False, 0.875)
+    made.found(False, False, False, 0.875)
     assert (made.next, made.wanted) == (0.875, False)
     made.restored(never)
     assert (made.next, made.wanted) == (math.inf, False)

@@ -69,7 +69,7 @@ def inputs() -> tuple[UnitInputs, Instance]:
     setup: Any = SimpleNamespace(
         derived=SimpleNamespace(get=lambda name, make: make()), ports=PORTS, triggers=(PRESS, COUNT),
         description=SimpleNamespace(inputs=INPUTS), held=lambda v: v in (HELD, LAST),
-        visited=(FREE, CLOCKED, PRESS, COUNT),
+        visited=(FREE, CLOCKED, PRESS, COUNT), untouched=frozenset(),
     )  # fmt: skip
     return UnitInputs(setup, unit), unit  # type: ignore[arg-type]
 
