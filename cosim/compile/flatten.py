@@ -45,7 +45,7 @@ from cosim.compile.starting import in_order
 from cosim.compile.tick_only_branches import FollowingBranch, without_idle_events
 from cosim.compile.units import WireUnits, convert, follow_units
 from cosim.compile.vectors import Vectors
-from cosim.compile.wiring import ExternalInput, Wiring, expand
+from cosim.compile.wiring import ExternalInput, Wiring, expand, leave_open
 from cosim.slots import LoopSlot, Slot, Sought
 from cosim.system import System
 from cosim.system_parts import (
@@ -94,7 +94,7 @@ def flatten(
         diagram = diagram.uncoupled() if driven == "held" else diagram.driven()
     wiring = expand(diagram, cache, masks)
     put_in(wiring, added, cache)
-    _leave_open(wiring, frozenset((*perturb, *opened)))
+    leave_open(wiring, frozenset((*perturb, *opened)))
     traced = resolve_sizes(wiring, cache)
     units = follow_units(wiring, traced, refuse=inspect is None)
     if inspect is not None:
@@ -124,16 +124,6 @@ def flatten(
         drawn=diagram,
         remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven, opened=opened),
     )
-
-
-def _leave_open(wiring: Wiring, acted_on: frozenset[str]) -> None:
-    """Tell blocks which of their inputs nothing is connected to, and nothing acts on."""
-    found: dict[str, set[str]] = {}
-    for (path, name), source in wiring.drivers.items():
-        if source is None and path in wiring.blocks and f"{path}.{name}" not in acted_on:
-            found.setdefault(path, set()).add(name)
-    for path, names in found.items():
-        wiring.blocks[path] = wiring.blocks[path].opened(frozenset(names))
 
 
 def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:

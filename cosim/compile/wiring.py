@@ -404,3 +404,13 @@ def _known(
     else:
         problems.append(f"{where} has no {kind} '{name}'; {near_miss(name, right, len(problems))}")
     return False
+
+
+def leave_open(wiring: Wiring, acted_on: frozenset[str]) -> None:
+    """Tell blocks which of their inputs nothing is connected to, and nothing acts on."""
+    found: dict[str, set[str]] = {}
+    for (path, name), source in wiring.drivers.items():
+        if source is None and path in wiring.blocks and f"{path}.{name}" not in acted_on:
+            found.setdefault(path, set()).add(name)
+    for path, names in found.items():
+        wiring.blocks[path] = wiring.blocks[path].opened(frozenset(names))

@@ -31,6 +31,7 @@ from cosim.result.checked_values import (
     plain,
 )
 from cosim.result.drawing import KeptDrawing
+from cosim.result.other_names import INSTEAD
 from cosim.result.record import Event, FloatArray, SettingValue, TickSeries
 from cosim.result.spectrum import amplitudes
 from cosim.signal_tree import SignalTree
@@ -49,20 +50,6 @@ class UnknownSignalError(PlantloopError, KeyError):
     """A result has no such signal or component; also a KeyError, so a Result behaves like a mapping."""
 
     __str__ = Exception.__str__  # KeyError would print the quoted representation of the message
-
-
-INSTEAD = {
-    **dict.fromkeys(("t", "times", "tout"), "the instants are result.time."),
-    **dict.fromkeys(
-        ("y", "x", "yout", "xout", "outputs", "values", "data"), "a signal is result['block.port']."
-    ),
-    **dict.fromkeys(("df", "to_df", "to_dataframe", "dataframe"), "write result.to_pandas()."),
-    **dict.fromkeys(("to_netcdf", "to_nc", "to_xarray_dataset"), "write result.save('run.nc')."),
-    **dict.fromkeys(("to_csv", "write", "export"), "write result.save('run.csv')."),
-    "to_parquet": "write result.to_pandas().to_parquet('run.parquet').",
-    "to_numpy": "a signal is the array result['block.port'].",
-}
-"""What other tools call something of a result, and what to write: for messages alone."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,11 +13,6 @@ from cosim.system import System
 from cosim.system_parts import FollowingSize
 
 
-def absolute_tolerances(system: System, atol: float) -> np.ndarray:
-    """The setting times the nominal size of every state, (nx,), with the parameters of the system."""
-    return np.asarray(atol * nominal_sizes(system, system.p0))
-
-
 def nominal_sizes(system: System, p: np.ndarray) -> np.ndarray:
     """Nominal sizes of the states for some parameters, (nx,); one that is no number above 0 counts as 1.
 

@@ -7,7 +7,6 @@ import pytest
 
 from blocks import Constant, Integrator, Sign, SimulationError, Sine, Step, Sum
 from cosim import Simulation, simulate
-from cosim.engines.methods.tolerances import absolute_tolerances
 from tests.helpers.made import alone, chain, ramp
 from tests.helpers.runs import build
 
@@ -38,17 +37,6 @@ def test_stops_one_bit_apart(solver):
     d = build(f"{wires} sum.y>i.u", **blocks, sum=Sum("+++"), i=Integrator())
     r = simulate(d, 1.0, engine="reference", solver=solver, log_at=[0.5, 1.0])
     assert r["i.y"][:, 0] == pytest.approx([0.0, 1.5], abs=1e-9)
-
-
-def test_absolute_tolerances_are_in_the_sizes_of_states():
-    def equations(b):
-        for name, size in (("a", 100.0), ("b", 0.01), ("c", 1.0)):
-            x = b.continuous(name, np.zeros(2), nominal=size)
-            b.derivative(x, 0 * x)
-
-    found = absolute_tolerances(alone(equations).system(), 1e-6)
-    assert found == pytest.approx([1e-4, 1e-4, 1e-8, 1e-8, 1e-6, 1e-6], rel=1e-12)
-    assert absolute_tolerances(build("", c=Constant(1.0)).system(), 1e-6).shape == (0,)
 
 
 @pytest.mark.parametrize("engine", ["reference", "native"])

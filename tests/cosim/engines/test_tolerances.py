@@ -8,7 +8,7 @@ import pytest
 
 from blocks import Block, WiringError
 from cosim import Diagram
-from cosim.engines.methods.tolerances import absolute_tolerances
+from cosim.engines.methods.tolerances import nominal_sizes
 from cosim.engines.native.tables import _memories
 
 
@@ -23,12 +23,14 @@ class Two(Block):
         b.derivative(x, 0 * x)
 
 
-@pytest.mark.parametrize(("nominal", "expected"), [((2.0, 1e-9), [2.0, 1e-9]), (3.0, [3.0, 3.0])])
+@pytest.mark.parametrize(
+    ("nominal", "expected"), [((2.0, 1e-9), [2.0, 1e-9]), (3.0, [3.0, 3.0]), (5, [5.0, 5.0])]
+)
 def test_nominal_sizes_of_components(nominal, expected):
     d = Diagram("d")
     d.add("two", Two(nominal))
     system = d.system()
-    assert absolute_tolerances(system, 0.1) == pytest.approx([0.1 * size for size in expected])
+    assert nominal_sizes(system, system.p0).tolist() == expected
     assert _memories(system)["nominal"].tolist() == expected
 
 

@@ -121,8 +121,6 @@ def test_an_open_input_is_never_set(kind, coupling, how):
     """Some FMUs refuse to be given the start values they describe, or take them for something else."""
     version = "2.0" if "importer" in how else "3.0"
     own = {"kind": kind, "sample": 0.1 if kind == "cs" else None, **how}
-    if "importer" in how:
-        pytest.importorskip("fmpy")
 
     def shown(fmu, connected=()):
         d = Diagram("open")
