@@ -44,6 +44,7 @@ GENERATOR = (
 )
 # over all crossings or states, several at once
 LOOPS = (
+    "crossing_search.c",
     "crossings.c",
     "explicit.c",
 )

@@ -15,7 +15,8 @@ from tests.helpers.crossing_parts import InC, InPython
 from tests.helpers.runtime_parts import Runtime, parts
 
 TEXTS = {
-    "crossings": """#include "crossings.c"
+    "crossings": '#include "crossings.c"',
+    "crossing_search": """#include "crossing_search.c"
 double find_root(pl_run *r, int i, double side, double low, double high)
 { return root(r, i, side, low, high); }
 double find_turn(pl_run *r, int i, double side, double low, double high)

@@ -6,8 +6,6 @@
 
 #include "plantloop.h"
 
-enum { PL_SEARCH_ROWS = 3 + 2 * PL_POINTS }; /* of as many numbers as events, in r->out, to look for crossings */
-
 /* The crossing of an event where it was last looked at. */
 double pl_crossing(const pl_run *r, int i);
 /* Store the sign of a crossing. */
@@ -22,13 +20,16 @@ void pl_all_looked_at(pl_run *r);
    on the sides that are stored are the r->n_loud in r->loud, their signs in r->new_signs: by their values, on the
    threshold by where they move (r->g_rates), at rest there as each says. PL_NO_SIGN where one (r->index) has none. */
 int pl_evaluate_crossings(pl_run *r, double t, const double *x);
+/* The same in pieces: the crossings alone; known ones (n_places,), into r->g and compared with their thresholds; the
+   signs of those that are not beyond, at the arguments that were set last. */
+void pl_look_at_crossings(pl_run *r, double t, const double *x);
+void pl_compare_crossings(pl_run *r, const double *g);
+int pl_find_signs(pl_run *r);
 /* Does where it moves decide the sign of a crossing, whose value is in r->g? */
 int pl_on_threshold(const pl_run *r, int i);
 /* Keep the largest |g| of each crossing, of those just looked at; what it is since it fired last; it fires now. */
 void pl_note_farthest(pl_run *r);
 double pl_farthest(const pl_run *r, int i);
 void pl_forget_farthest(pl_run *r, int i);
-/* Cut the step at the first crossing in it, which goes to r->located. */
-int pl_locate_crossing(pl_run *r);
 
 #endif

@@ -1,6 +1,6 @@
 #include "stretch.h"
 
-#include "crossings.h"
+#include "crossing_search.h"
 #include "delays.h"
 #include "evaluate.h"
 #include "norms.h"

@@ -1,7 +1,7 @@
 /* Memory of a run: all of it is the host's, laid out once. */
 
 #include "algebraic.h"
-#include "crossings.h"
+#include "crossing_search.h"
 #include "delays.h"
 #include "plantloop.h"
 
