@@ -5,9 +5,10 @@ import re
 import networkx as nx
 import pytest
 
-from blocks import Constant, Gain, Integrator, Step, WiringError
-from cosim import Diagram
+from blocks import Constant, Gain, Integrator, PlantloopError, Step, WiringError
+from cosim import Diagram, system_of
 from tests.helpers.runs import simulate
+from tests.helpers.three_blocks import three
 
 
 def chain():
@@ -200,3 +201,21 @@ def test_what_is_asked_of_a_block_that_is_not_there_is_refused(ask, name):
     getattr(d, ask)("gain")
     with pytest.raises(WiringError, match=f"no block '{re.escape(str(name))}' in diagram 'd'"):
         getattr(d, ask)(name)
+
+
+def test_what_is_opened_is_perturbed_and_the_first_that_is_not_is_named():
+    d, *_ = three()
+    d.connect("a.y -> b.u, c.u")
+    with pytest.raises(PlantloopError, match=r"opened lists 'b\.y', .*perturb=\['b\.y'\]"):
+        d.system(perturb=["a.y"], opened=["a.y", "b.y", "c.y"])
+
+
+@pytest.mark.parametrize("given", ["units", 2, None])
+def test_how_units_are_run_is_true_false_or_held(given):
+    """Also where a system is given, which was made one way or the other already."""
+    d, *_ = three()
+    d.connect("a.y -> b.u, c.u")
+    for made in (d, d.system(), Gain(2.0)):
+        with pytest.raises(PlantloopError, match="driven"):
+            system_of(made, driven=given)
+        assert system_of(made, driven="held").name == system_of(made, driven=True).name

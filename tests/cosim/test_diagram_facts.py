@@ -1,6 +1,8 @@
 """What a diagram says of itself: blocks, wires, signals, rates, and what is missing."""
 
-from blocks import Constant, Gain, Integrator, Mux, Sine, Sum
+import numpy as np
+
+from blocks import Constant, Function, Gain, Integrator, Mux, Sine, Sum, TimeTable
 from cosim import Diagram
 from tests.helpers.three_blocks import three
 
@@ -62,3 +64,10 @@ def test_sampled_signals_and_their_rates():
     d.add("s", Sine(1.0, 1.0, sample="0.1", offset="0.05")) >> d.add("g", Gain(2.0))
     assert set(d.rates) == {"s.y", "g.y"}
     assert d.rates["g.y"] == "10 Hz, offset 0.05 s"
+
+
+def test_structural_parameters_are_listed_arrays_and_texts_too_and_no_functions():
+    d = Diagram("d")
+    d.add("table", TimeTable(d.parameter("at", np.array([0.0, 1.0])), [1.0, 2.0], interpolation="previous"))
+    d.add("law", Function(lambda: 1.0))
+    assert d.info()["structural"] == ["at", "table.times", "table.interpolation", "law.offset"]

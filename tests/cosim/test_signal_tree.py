@@ -23,6 +23,17 @@ TREE = SignalTree.of(
 )
 
 
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (("w [rad/s]", "i"), ("m.w", "m.i")), (("w", ""), ("m[0]", "m[1]")), (("w", "w"), ("m[0]", "m[1]")),
+        ((), ("m[0]", "m[1]")),
+    ],
+)  # fmt: skip
+def test_components_are_called_by_labels_where_all_have_one_of_their_own(labels, names):
+    assert Leaf("m", 0, 2, labels).components == names
+
+
 def test_signals_stand_side_by_side():
     assert [leaf.columns for leaf in TREE.leaves] == [slice(0, 2), slice(2, 3), slice(3, 6), slice(6, 7)]
     assert TREE.width == 7

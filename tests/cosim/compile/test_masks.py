@@ -438,3 +438,14 @@ def test_computed_follows_every_digit_of_an_array(changed):
         )
         given = simulate(d, 0.0, engine="reference", parameters={"a": value})
         assert given["c.y"][-1, 0] == 1e9 * np.sum(value)
+
+
+def test_a_number_of_a_subsystem_that_is_none_is_refused_where_it_is_given():
+    """Also one of a diagram further inside, whose parameters are looked at when all is known."""
+    d = Diagram("d")
+    d.add("part", motor())
+    d.parameter("L", 1.0)
+    for name, wrong in (("L", float("nan")), ("part.J", float("inf")), ("part.J", [1.0, float("nan")])):
+        with pytest.raises(WiringError, match=f"parameter '{name}' is .* expected finite numbers"):
+            Diagram("outer").add("inner", d, parameters={name: wrong})
+    assert Diagram("outer").add("inner", d, parameters={"L": 2.0, "part.J": 3.0})

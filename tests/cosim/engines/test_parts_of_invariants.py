@@ -65,6 +65,14 @@ def test_what_holds_to_a_tenth_of_its_tolerance_stays_and_what_does_not_is_corre
     assert x == pytest.approx([0.6, 0.8], rel=1e-12) and 4 < c.looks < 9 and c.r.apart == -1
 
 
+def test_one_that_holds_to_its_tolerance_and_no_less_is_left(runtime):
+    """The second round leaves what is within the tolerance; one and a half of it is corrected again."""
+    for left, again in ((0.9, False), (1.5, True)):
+        c = Circle(runtime, tolerance=1e-3, off=left * 1e-3)  # a correction leaves that much of x0 beside
+        c.restored([1.0 + 1e-2, 0.0])
+        assert (c.looks > 2) == again
+
+
 def test_corrections_end_after_eight_and_where_they_do_not_help(runtime):
     c = Circle(runtime, tolerance=1e-20, off=1.0)  # far from holding all the time
     c.restored([3.0, 4.0])

@@ -15,7 +15,7 @@ TEXTS = {
 int64_t equal_steps(double begin, double stop, double longest) { return pieces(begin, stop, longest); }
 int pl_limit_by_delays(pl_run *r, double t, const double *x) { r->value = t; return r->other; }
 void pl_record_delayed(pl_run *r) { r->rounds++; }
-int pl_locate_crossing(pl_run *r) { r->round++; return 0; }
+int pl_locate_crossing(pl_run *r) { return r->round++ == 40 ? PL_NO_SIGN : 0; }
 double pl_rosenbrock_initial_step_size(pl_run *r, double t, const double *x, double stop) { return 0.75; }""",
     "step": """#include "step.c"
 int pl_rosenbrock_step(pl_run *r) { return 77; }
@@ -453,10 +453,12 @@ def test_a_step_looks_for_crossings_and_says_what_invariant_is_unmet(runtime):
     assert runtime.c.pl_take_step(s.r) == runtime.c.PL_UNMET and s.r.index == 2
     assert s.r.corrected == 1 and s.r.integrated1 == s.r.unprojected
     assert s.r.x1[0] == s.r.unprojected[0] + 1.0
+    s.r.round = 40  # a crossing of which no sign is known: that is said, not the invariant
+    assert runtime.c.pl_take_step(s.r) == runtime.c.PL_NO_SIGN
     s.r.segment, s.r.cancel = -1, 1
-    s.r.unsolved = 0
+    s.r.unsolved = 1  # for want of numbers of a function that was interrupted: the run can go on
     assert runtime.c.pl_take_step(s.r) == runtime.c.PL_CANCELLED
-    assert s.r.context.t == s.r.t0
+    assert (s.r.context.t, s.r.unsolved) == (s.r.t0, 0)
 
 
 def test_each_method_has_its_step_and_its_solution_inside(runtime):

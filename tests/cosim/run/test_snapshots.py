@@ -7,14 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import Constant, Gain, Integrator, PlantloopError
+from blocks import Constant, Gain, Hold, Integrator, PlantloopError
 from blocks.contract.event_memories import LoopRounds
 from blocks.contract.memories import Memory
 from blocks.contract.unit_memories import DeliveredOutput, VisitedOutput
 from cosim import Simulation
+from cosim.run.snapshot_check import faults
 from cosim.slots import LoopSlot, MemorySlot, TickSlot
 from tests.helpers.everything import Counter, digest, everything, simulation
 from tests.helpers.made import chain
+from tests.helpers.runs import build
 
 KINDS = [("dopri5", "reference"), ("rk4", "reference"), ("Radau", "reference")]
 KINDS += [("dopri5", "auto"), ("rk4", "auto"), ("rodas4", "auto")]  # native: no solver of SciPy's among them
@@ -164,3 +166,12 @@ def test_opaque_memory_travels_with_the_snapshot(engine):
     assert calls() == 11
     sim.restore(before)
     assert calls() == 6
+
+
+def test_a_time_beyond_what_ticks_can_count_is_a_fault():
+    """Times are multiples of 1/grid, counted in 63 bits: at a grid of 10 / s up to 2^62 / 10 s."""
+    system = build("c.y>h.u", c=Constant(1.0), h=Hold(sample=0.1)).system()
+    context = Simulation(system, engine="reference").snapshot()
+    for t, wrong in ((2.0**62 / 10 * 0.999, False), (2.0**62 / 10, True), (2.0**62, True), (-0.1, True)):
+        context.t = t
+        assert any(text.startswith("its time") for text in faults(context, system, ())) == wrong

@@ -15,6 +15,7 @@ from blocks import (
     Product,
     Relay,
     Sine,
+    Sum,
     TimeTable,
     TransportDelay,
 )
@@ -118,3 +119,24 @@ def test_equations_of_an_inactive_part_need_no_solution(engine):
     for name, values in wanted.items():
         assert r[f"{name}.y"][begun, 0] == pytest.approx(values, abs=1e-7), name
     assert r["below.y"][0, 0] == -2.0
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_signals_inside_an_inactive_part_are_0_where_they_have_no_value(engine):
+    """1/u at u = 0; and u - 3 y = y of a loop that is not solved while nobody asks for it."""
+    d = Diagram("d")
+    u = d.add("u", TimeTable([0.0, 1.0, 2.0], [0.0, 4.0, 0.0], interpolation="previous"))
+    for name in ("divided", "solved"):
+        inner = Diagram(name)
+        y = inner.add("y", MathFunction("reciprocal") if name == "divided" else Sum("+-"))
+        inner.inport("u") >> y["u" if name == "divided" else "in1"]
+        if name == "solved":
+            y >> inner.add("triple", Gain(3.0)) >> y["in2"]
+        inner.outport("shown", "y.y")
+        part = d.add(name, Enabled(inner))
+        u >> part["u"]
+        u >> part["enable"]
+    r = simulate(d, until=3.0, log_at=[0.5, 1.5, 2.5], engine=engine, solve_loops=True)
+    assert r["divided/y.y"][:, 0].tolist() == [0.0, 0.25, 0.0] and r["divided.shown"][-1, 0] == 0.25
+    assert r["solved/y.y"][:, 0] == pytest.approx([0.0, 1.0, 0.0]) and r["solved.shown"][-1, 0] == 1.0
+    assert r["solved/triple.y"][:, 0] == pytest.approx([0.0, 3.0, 0.0])

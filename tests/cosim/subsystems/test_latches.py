@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blocks import Clock, Constant, DiscreteIntegrator, Function, Gain, TimeTable
+from blocks import Clock, Constant, DiscreteIntegrator, Function, Gain, Relay, TimeTable
 from cosim import Diagram, Enabled, Triggered, simulate
 
 ENGINES = ("reference", "native")
@@ -54,3 +54,21 @@ def test_a_signal_that_is_above_zero_from_the_start_has_no_edge_in_a_part_within
     d.connect("one.y", "nested.enable")
     r = simulate(d, 0.8, engine=engine, log_at=[0.1, 0.3, 0.6, 0.8])
     assert (r["nested.y"] == r["alone.y"]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_relay_that_starts_on_in_a_part_makes_no_edge_for_what_it_calls_there(engine):
+    """It goes off at 0.3 and on at 0.5: the first call of the counter, whose output is 3 + 0.1 then."""
+    outer = Diagram("outer")
+    relay = outer.add("relay", Relay(0.5, -0.5, on=True))
+    called = outer.add("called", Triggered(DiscreteIntegrator(sample=0.1, initial=3.0, method="backward")))
+    outer.inport("u") >> relay >> called["trigger"]
+    outer.add("one", Constant(1.0)) >> called["u"]
+    outer.outport("y", called["y"])
+    d = Diagram("d")
+    part = d.add("part", Enabled(outer))
+    d.add("u", TimeTable([0.0, 0.3, 0.5], [0.0, -1.0, 1.0], "previous")) >> part["u"]
+    d.add("on", Constant(1.0)) >> part["enable"]
+    r = simulate(d, 0.8, engine=engine, log_at=[0.1, 0.35, 0.65])
+    assert r["part/relay.y"][:, 0].tolist() == [1.0, 0.0, 1.0]
+    assert r["part.y"][:, 0].tolist() == [3.0, 3.0, 3.1]
