@@ -1,5 +1,7 @@
 """`simulate` and `Simulation`: what may be set, what comes back, and what is kept when a run fails."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -245,3 +247,14 @@ def test_many_simulations_of_one_diagram_do_not_disturb_each_other():
     assert one.value("p.y").tobytes() != two.value("p.y").tobytes()
     assert simulate(build_again := mixed(), 1.0, log_at=[1.0])["p.y"].tobytes() == alone
     assert build_again is not d
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_step_leads_to_the_next_tick_or_is_one_of_the_solver(engine):
+    ticks = Simulation(build("c.y>h.u", c=Constant(1.0), h=Hold(sample=0.25)), engine=engine)
+    assert [ticks.next_stop, ticks.step(), ticks.step(), ticks.next_stop] == [0.0, 0.25, 0.5, 0.75]
+    smooth = Simulation(
+        build("c.y>x.u", c=Constant(1.0), x=Integrator()), engine=engine, solver="rk4", step=0.125
+    )
+    assert [smooth.next_stop, smooth.step(), smooth.step()] == [math.inf, 0.125, 0.25]
+    assert smooth.value("x.y") == pytest.approx([0.25])

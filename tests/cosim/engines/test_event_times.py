@@ -331,3 +331,30 @@ def test_what_follows_events_sees_a_jump_at_its_instant_before_it_is_sampled(
     source >> d["count"] >> d["hold"]
     r = simulate(d, 0.7, log_every=0.1, engine=engine)
     assert r["hold.y"][:, 0].tolist() == [0, 0, 0, 0, 0, 1, 1, 1]
+
+
+@dataclass(frozen=True)
+class Swing(Block):
+    """A swing of 9 / s^2 that begins anew from (1, 0) at t = 1 s."""
+
+    def define(self, b: Equations) -> None:
+        """Define both."""
+        x = b.continuous("x", [1.0, 0.0], size=2)
+        b.derivative(x, [x[1], -9.0 * x[0]])
+        b.event_at("due", 1.0, lambda due: {x: [1.0, 0.0], due: 1e30}, "anew")
+        b.output("x", x)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("solver", ["dopri5", "rodas4"])
+def test_behind_an_event_step_control_begins_as_at_the_start(engine, solver):
+    """The equations know no time: steps behind the event are those of the start, the next one too."""
+    found = []
+    for begin in (0.0, 1.0):
+        sim = Simulation(Swing(), engine=engine, solver=solver, rtol=1e-9)
+        sim.advance(begin)
+        sim.advance(begin + 0.25)
+        found.append(sim.snapshot())
+    assert found[1].step == pytest.approx(found[0].step, rel=1e-9)
+    assert found[1].error == pytest.approx(found[0].error, rel=1e-6)
+    assert found[1].x == pytest.approx(found[0].x, rel=1e-12)

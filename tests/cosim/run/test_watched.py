@@ -10,7 +10,8 @@ from blocks import Sine
 from blocks.contract.block import Block
 from blocks.contract.derived import Derived
 from cosim import Diagram, Simulation, simulate
-from cosim.run.watched import WatchedSignalWarning, warn_of_watched
+from cosim.run.watched import WatchedSignalWarning, warn_of_early, warn_of_watched
+from cosim.segments import EventSegment
 
 SYSTEM = SimpleNamespace(
     events=[
@@ -79,3 +80,39 @@ def test_an_event_that_the_run_began_beyond(level, direction, told, engine):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         other.result()
+
+
+def segment(path, early, rounds):
+    """Events of a block that read `early` as before the instant; with `rounds` in a loop."""
+    found = object.__new__(EventSegment)
+    for name, value in (("path", path), ("early", early), ("rounds", rounds)):
+        object.__setattr__(found, name, value)
+    return found
+
+
+def test_events_that_read_what_was_before_their_instant_are_told_by_block():
+    """Those at the start come after all that they read; other events of the block are not in the loop."""
+    timed = [("a.due", "a", 0), ("a.up", "a", -1), ("b.due", "b", 1), ("c.due", "c", 2)]
+    system = SimpleNamespace(
+        events=[SimpleNamespace(name=name, path=path, timed=place) for name, path, place in timed],
+        schedule=[
+            segment("a", ("b.y", "c.y"), -1),
+            segment("b", (), -1),
+            segment("c", ("a.y",), 3),
+            object(),
+        ],
+        derived=Derived(),
+    )
+    happened = [
+        ("a.due", 0.0),
+        ("a.up", 0.25),
+        ("b.due", 0.5),
+        ("a.due", 0.5),
+        ("c.due", 0.5),
+        ("a.due", 1.5),
+    ]
+    with pytest.warns(WatchedSignalWarning) as caught:
+        warn_of_early(system, [SimpleNamespace(name=name, time=time) for name, time in happened])
+    [told] = [str(w.message) for w in caught]
+    assert told.startswith("'a' is in a loop at one instant, and comes first in it: its events at 2 instants")
+    assert "first at t=0.5 s, read 'b.y' and 'c.y' as before that instant" in told
