@@ -66,7 +66,9 @@ def read_whole(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
             raise OSError(errno.EISDIR, "it is a folder", name)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file but a pipe or a device", name)
-        data = b"" if found.st_size > most else file.read(most + 1)  # it may grow while it is read
+        data = b"" if found.st_size > most else file.read(found.st_size + 1)  # that much memory is taken
+        while found.st_size < len(data) <= most and (more := file.read(2**20)):  # it grows while it is read
+            data += more
         if found.st_size > most or len(data) > most:
             raise OSError(errno.EFBIG, f"it is larger than {most / 2**20:g} MB, the most that is read", name)
         return data
