@@ -29,9 +29,10 @@ class PythonCall(ca.Callback):
     `make`. Nothing in here changes: what does is in the `LiveCall` of a run. Messages call it `about`.
     `by_time` gives dy/dt, (size,), of a function that may not be called before and after t alike.
 
-    ``compiled(instance, interrupt)`` gives what compiled code may call in the place of the function, as a
-    structure of the native engine's runtime, or None; what is raised in Python on the way and is to end the
-    run, such as Ctrl-C, is given to `interrupt`.
+    ``compiled(instance, runtime, interrupt)`` gives what compiled code may call in the place of the
+    function, or None: a structure of the native engine's runtime; and a function of it and a row, asked
+    where that could not answer, which returns whether it can from now on. What is raised in Python on the
+    way and is to end the run, such as Ctrl-C, is given to `interrupt`.
     """
 
     def __init__(

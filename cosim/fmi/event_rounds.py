@@ -55,6 +55,11 @@ class EventRounds:
         """How often each clock has ticked, by name."""
         return {} if self.clocks is None else self.clocks.counts
 
+    @property
+    def plain(self) -> bool:
+        """Whether there are rounds alone: no clocks, and nothing that is read or set when they tick."""
+        return self.clocks is None and not self._watched
+
     def prepare(self, start: float) -> None:
         """In initialisation mode, at `start` [s]: set intervals of clocks, and values that are known."""
         if self.clocks is not None:

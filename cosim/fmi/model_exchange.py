@@ -126,6 +126,11 @@ class ModelExchangeUnit:
         return context
 
     @property
+    def stop_time(self) -> float | None:
+        """The end of the run as the FMU is told it [s]."""
+        return self._stop_time
+
+    @property
     def start_states(self) -> np.ndarray:
         """The states of `ModelStart`, (nx,)."""
         return np.zeros(self.ports.nx) if self._start is None else self._start.states
@@ -137,6 +142,29 @@ class ModelExchangeUnit:
             return False
         start = self._start.states.tobytes()
         return self._x.tobytes() == start and self._x_given.tobytes() == start
+
+    @property
+    def begins_plainly(self) -> bool:
+        """Whether nothing but inputs is given to it where a run begins: compiled code may initialise it."""
+        if self.initialised or self._start is None or self._texts:
+            return False
+        return self._rounds.plain
+
+    def was_initialised(self, x: np.ndarray, u: np.ndarray) -> None:
+        """Take over from compiled code, which has initialised it with inputs u (nu,), to states x (nx,)."""
+        self.initialised, self.component.call.time = True, self.stands_from
+        self._x, self._x_given, self.inputs_given = x, self.start_states.copy(), u
+
+    def check_states(self) -> None:
+        """Read its states where compiled code has initialised it to others than before, or could not.
+
+        Raises
+        ------
+        FMUCallError      it does not give them, or they are no numbers
+        """
+        self.initialised = False
+        finite.states(self.component, self.ports.states, self._x)
+        self.initialised = True
 
     # --- functions --------------------------------------------------------------------------------
     def derivatives(self, t: float, a: np.ndarray) -> np.ndarray:

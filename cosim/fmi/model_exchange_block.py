@@ -260,12 +260,13 @@ def _group_at(group: int, unit: ModelExchangeUnit, t: float, a: np.ndarray) -> A
 
 
 def _compiled(
-    what: str, group: int, unit: ModelExchangeUnit, interrupt: Callable[[BaseException], None]
+    what: str, group: int, unit: ModelExchangeUnit, runtime: Any, interrupt: Callable[[BaseException], None]
 ) -> Any:
-    """The compiled call that the native engine uses instead of a Python function."""
+    """The compiled call that the native engine uses instead of a Python function, and what begins a run."""
     found = unit.compiled
     if found is None:
-        from cosim.fmi.compiled_calls import compiled_unit  # loads the runtime's interface
+        from cosim.fmi.compiled_unit import compiled_unit  # loads the runtime's interface
 
-        found = compiled_unit(unit, interrupt)
-    return None if found is None else found.function(what, group)
+        found = compiled_unit(unit, runtime, interrupt)
+    call = None if found is None else found.function(what, group)
+    return None if call is None else (call, found.initialise)

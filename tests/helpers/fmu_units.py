@@ -376,6 +376,11 @@ UNITS: Mapping[str, Callable[[], Unit]] = {
         directional=False,
         source="lag",
     ),
+    "picky": lambda: Unit(
+        (Var("u", causality="input", start=0.0), _out(_states(x=0.0)[0]), _states(x=0.0)[1]),
+        kinds=("me",),
+        directional=False,
+    ),
     "stuck": lambda: Unit((_out(_states(x=0.0)[0]), _states(x=0.0)[1]), kinds=("me",), directional=False),
     "vanderpol": _vanderpol,
     "ball": _ball,

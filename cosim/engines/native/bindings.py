@@ -155,6 +155,16 @@ def size(name: str) -> int:
     return int(ffi().sizeof(name))
 
 
+def offset(name: str, field: str) -> int:
+    """Where a field of a structure begins [bytes]."""
+    return int(ffi().offsetof(name, field))
+
+
+def at(name: str, memory: Any, place: int) -> Structure:
+    """The structure that begins at a place [bytes] of some memory, which somebody else keeps."""
+    return ffi().cast(_pointer_to(name), ffi().cast(_pointer_to("char"), memory) + place)
+
+
 def address(functions: Library, name: str) -> Any:
     """Where a function of a library is."""
     return ffi().addressof(functions, name)

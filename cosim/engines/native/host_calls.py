@@ -6,6 +6,7 @@ gets the numbers the reference engine would give it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from cosim.engines.reference.bound import Bound
 from cosim.run.opaque_blocks import Instances
 
 Answer = Callable[[np.ndarray], None]
+Foreign = tuple[b.Structure, Callable[[b.Structure, Any], bool]]  # see `PythonCall`
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class HostAnswers:
         self._functions, self._run, self._instances = functions, run, instances
         self._live = [None if f.call is None else instances.calls[f.call] for f in functions]
         self._foreign = b.new("pl_foreign", len(functions))
-        self._ask = b.address(runtime, "pl_ask_fmu")
+        self._runtime, self._ask = runtime, b.address(runtime, "pl_ask_fmu")
         self._foreigners = [
             (k, live.call.compiled, live)
             for k, live in enumerate(self._live)
@@ -67,7 +69,7 @@ class HostAnswers:
         ]
         self.loses = None in self._live
         # by the number of the function: the instance, and what it has for compiled code
-        self._selves: dict[int, tuple[Any, b.Structure]] = {}
+        self._selves: dict[int, tuple[Any, Foreign | None]] = {}
         # by number and address, where they stay: rows, and what answers in them
         self._rows: dict[tuple[int, Any], tuple[Answer, np.ndarray]] = {}
         self._callback = b.ffi().callback(
@@ -81,16 +83,18 @@ class HostAnswers:
         for number, compiled, live in self._foreigners:
             if number in self._selves and self._selves[number][0] is live.instance:
                 continue
-            found = compiled(live.instance, self._interrupt)
+            found = compiled(live.instance, self._runtime, self._interrupt)
             row = self._foreign[number]
             if found is None:
                 row.call = row.self = b.ffi().NULL
             else:
-                row.call, row.self = self._ask, found
+                row.call, row.self = self._ask, found[0]
             self._selves[number] = live.instance, found
 
     def _asked(self, host: Any, number: int, place: Any) -> int:
         """Called by compiled code, which nothing may be raised through."""
+        if number in self._selves and self._begun(number, place):
+            return 0
         known = self._rows.get((number, place))
         if known is None:
             function, live = self._functions[number], self._live[number]
@@ -101,6 +105,16 @@ class HostAnswers:
             self._run.cancel = 1
             return 1
         return 0
+
+    def _begun(self, number: int, place: Any) -> bool:
+        """Whether what could not be asked yet has been made ready for that, and has answered."""
+        (_, found), live = self._selves[number], self._live[number]
+        if found is None or live is None:
+            return False
+        began = time.perf_counter()
+        ready = found[1](found[0], place)
+        live.spent += time.perf_counter() - began
+        return ready and self._instances.ended is None and not self._runtime.pl_ask_fmu(found[0], place)
 
     def _lost(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
         """What was raised in `_asked` all the same, Ctrl-C above all, ends the run."""

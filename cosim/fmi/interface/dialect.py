@@ -30,7 +30,7 @@ class IntermediateUpdate:
     references: list[int]
 
 
-def _of_stop_time(stop: float | None) -> str | None:
+def of_stop_time(stop: float | None) -> str | None:
     """A hint if an FMU does not start: without a stop time it may need one."""
     return None if stop is not None else "If it wants to know when the run ends: FMU(..., stop_time=...)."
 
@@ -55,6 +55,7 @@ class Dialect(abc.ABC):
     reports_sizes: bool  # are there functions for the numbers of states and event indicators?
     derivatives: str
     update: str  # of discrete states
+    told_stop: str  # the function that tells it when the run ends
 
     @abc.abstractmethod
     def resources(self, folder: Path) -> Any:
@@ -115,7 +116,7 @@ class FMI2(Dialect):
     save, load, free_state = "GetFMUstate", "SetFMUstate", "FreeFMUstate"
     size, serialize, deserialize = "SerializedFMUstateSize", "SerializeFMUstate", "DeSerializeFMUstate"
     state_bytes, reports_sizes = "char[]", False
-    derivatives, update = "GetDerivatives", "NewDiscreteStates"
+    derivatives, update, told_stop = "GetDerivatives", "NewDiscreteStates", "SetupExperiment"
 
     def resources(self, folder: Path) -> Any:
         """See `Dialect.resources`: a URI, percent-encoded."""
@@ -149,7 +150,7 @@ class FMI2(Dialect):
     ) -> None:
         """See `Dialect.enter_initialization`."""
         given = (tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
-        call("SetupExperiment", *given, hint=_of_stop_time(stop))
+        call("SetupExperiment", *given, hint=of_stop_time(stop))
         call("EnterInitializationMode")
 
     def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
@@ -243,6 +244,7 @@ class FMI3(Dialect):
     size, serialize, deserialize = "SerializedFMUStateSize", "SerializeFMUState", "DeserializeFMUState"
     state_bytes, reports_sizes = "uint8_t[]", True
     derivatives, update = "GetContinuousStateDerivatives", "UpdateDiscreteStates"
+    told_stop = "EnterInitializationMode"
 
     def resources(self, folder: Path) -> Any:
         """See `Dialect.resources`: an absolute path with a separator at its end."""
@@ -285,7 +287,7 @@ class FMI3(Dialect):
     ) -> None:
         """See `Dialect.enter_initialization`."""
         given = (tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0)
-        call("EnterInitializationMode", *given, hint=_of_stop_time(stop))
+        call("EnterInitializationMode", *given, hint=of_stop_time(stop))
 
     def stepping(self, call: Caller, no_way_back: bool) -> Callable[[float, float], int]:
         """See `Dialect.stepping`."""

@@ -25,7 +25,7 @@ double own_time_of(const pl_fmu *u, double t);
 double run_time_of(double clock, double shown);
 typedef struct { int again, terminate, nominals, values, defined; double next; } event_info;
 """
-OK, WARNING, DISCARD = 0, 1, 2
+OK, WARNING, DISCARD, ERROR = 0, 1, 2, 3
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +200,140 @@ def test_an_fmu_that_stands_as_it_was_initialised_has_had_the_event_at_the_start
             return
         assert list(row)[6:] == [x if time == 0.5 else 42.0, 8.0 if time == 0.5 else 6.5, 0.0]
     assert fmu.done == 1  # at another time it is an event like others
+
+
+class Begun(ModelExchange):
+    """One that compiled code may initialise, with an input: `calls` it is asked, of which it `refuses` one."""
+
+    def __init__(self, runtime, version, refuses="", given=OK, **keywords):
+        super().__init__(runtime, version, **keywords)
+        self.calls, self.refuses, self.given = [], refuses, given
+        u, call = self.fmu, self.call
+        u.begun = u.ready = 0
+        u.np = u.nu = u.nx = 1
+        u.start, u.p, u.inputs_given = map(runtime.array, ([42.0], [5.0], [4.0]))
+        u.initialised, u.clock, u.stop, u.next = runtime.c.PL_FMU_MAY, 2.0, 9.0, 1e30
+        told = "_Bool, double, double, _Bool, double)"
+        if version == 2:
+            u.setup = self.noted("setup", "int(void *, int, double, double, int, double)")
+        u.enter_initialization = self.noted("enter", "int(void *)" if version == 2 else f"int(void *, {told}")
+        u.exit_initialization = self.noted("exit", "int(void *)")
+        u.enter_continuous = self.noted("continuous", "int(void *)")
+        values = f"const uint32_t *, size_t, void *{', size_t)' if version == 3 else ')'}"
+        made, self.input = runtime.batch(runtime.c.PL_FMU_DOUBLE, "double", [2])
+        made.function = self.noted("set", f"int(void *, {values}")
+        call.all, call.n_all, call.width = made, 1, 1
+        call.parameters, call.request, call.results = 3, 5, 6
+
+    def noted(self, name, kind):
+        def called(c, *given):
+            self.calls.append((name, *(x for x in given if isinstance(x, float | int))))
+            return self.given if name == self.refuses else self.status
+
+        return self.runtime.pointer(kind, called)
+
+    def update_2(self, c, info):
+        self.calls.append(("update",))
+        return self.given if self.refuses == "update" else super().update_2(c, info)
+
+    def update_3(self, c, *given):
+        self.calls.append(("update",))
+        return self.given if self.refuses == "update" else super().update_3(c, *given)
+
+    def begin(self, x=42.0, u=4.5, p=5.0, what=None):
+        self.call.what = self.runtime.c.PL_FMU_INDICATORS if what is None else what
+        row = self.runtime.array([0.5, x, u, p, 0.0, 1.0, 7.0, 7.0, 7.0])
+        return self.runtime.c.pl_initialise_fmu(self.call, self.call, row)
+
+    @property
+    def names(self):
+        return [name for name, *_ in self.calls]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_fmu_is_initialised_at_its_own_time_with_the_inputs_of_a_run(runtime, version):
+    fmu = Begun(runtime, version, status=WARNING, rounds=2)
+    assert fmu.begin() == 0
+    told = [("setup", 0, 0.0, 2.5, 1, 9.0), ("enter",)]
+    told = told if version == 2 else [("enter", False, 0.0, 2.5, True, 9.0)]
+    assert [c for c in fmu.calls if c[0] != "set"] == [
+        *told,
+        ("exit",),
+        ("update",),
+        ("update",),
+        ("continuous",),
+    ]
+    assert (fmu.names[0], fmu.input[0]) == ("set", 4.5)
+    u = fmu.fmu
+    assert (u.initialised, u.ready, u.begun, u.t, u.next) == (runtime.c.PL_FMU_DONE, 1, 0, 2.5, 8.5)
+    assert (u.stands_from, u.inputs_given[0], u.x[0]) == (2.5, 4.5, 42.0)
+    calls = len(fmu.calls)
+    assert fmu.begin() == 1  # it has been
+    assert len(fmu.calls) == calls
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_fmu_without_an_end_is_told_none(runtime, version):
+    fmu = Begun(runtime, version)
+    fmu.fmu.stop = math.nan
+    assert fmu.begin() == 0
+    assert fmu.calls[1][-2:] == (0, 0.0)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_other_starts_than_its_own_are_left_to_the_host(runtime, version):
+    """Nothing is called then; outputs may not look at all inputs, and are given those of the description."""
+    outputs = runtime.c.PL_FMU_OUTPUTS
+    for row in ({"x": 42.5}, {"p": 5.5}, {"p": math.nan}, {"what": outputs}):
+        fmu = Begun(runtime, version)
+        assert fmu.begin(**row) == 1
+        assert (fmu.calls, fmu.fmu.initialised) == ([], runtime.c.PL_FMU_MAY)
+    assert Begun(runtime, version).begin(u=4.0, what=outputs) == 0
+    fmu = Begun(runtime, version)
+    fmu.call.width = 0
+    assert (fmu.begin(), fmu.calls) == (1, [])
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_what_an_fmu_refuses_while_it_is_initialised_is_known(runtime, version):
+    c = runtime.c
+    refused = {"enter": c.PL_REFUSED_ENTER, "exit": c.PL_REFUSED_EXIT, "update": c.PL_REFUSED_UPDATE,
+               "continuous": c.PL_REFUSED_CONTINUOUS}  # fmt: skip
+    if version == 2:
+        refused["setup"] = c.PL_REFUSED_SETUP
+    for name, number in refused.items():
+        fmu = Begun(runtime, version, refuses=name, given=ERROR)
+        assert fmu.begin() == 1
+        u = fmu.fmu
+        assert (u.refused, u.status, u.initialised, u.ready) == (number, ERROR, c.PL_FMU_ANEW, 0)
+        assert (fmu.names[-1], fmu.names.count(name), u.stands_from) == (name, 1, 2.5)
+    fmu = Begun(runtime, version, refuses="set", given=DISCARD)
+    assert (fmu.begin(), fmu.names, fmu.fmu.initialised) == (1, ["set"], c.PL_FMU_MAY)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_an_fmu_that_is_initialised_to_something_else_is_handed_over(runtime, version):
+    """To other states, or to the end of the run; one that does not settle is begun anew by the host."""
+    c = runtime.c
+    fmu = Begun(runtime, version)
+    fmu.fmu.start = runtime.array([3.0])
+    assert (fmu.begin(x=3.0), fmu.fmu.initialised, fmu.fmu.ready) == (1, c.PL_FMU_OTHERWISE, 0)
+    fmu = Begun(runtime, version, ends=True)
+    assert (fmu.begin(), fmu.fmu.initialised, fmu.fmu.terminated) == (1, c.PL_FMU_OTHERWISE, 1)
+    assert "continuous" not in fmu.names
+    fmu = Begun(runtime, version, rounds=101)
+    assert (fmu.begin(), fmu.fmu.initialised, fmu.fmu.refused) == (1, c.PL_FMU_ANEW, c.PL_REFUSED_NONE)
+    assert fmu.done == 100
+
+
+def test_pointers_into_a_block_that_is_copied_are_moved_along(runtime):
+    """The second number points to the fourth; others stay as they are."""
+    f, array = runtime.ffi, runtime.array
+    first, second = array([1.5, 0.0, 2.5, 3.5]), array([0.0] * 4)
+    f.cast("double **", first)[1] = first + 3
+    runtime.c.pl_copy_block(second, first, 4, array([8], "int32_t"), 1)
+    assert f.cast("double **", second)[1] == second + 3
+    assert (second[0], second[2], second[3]) == (1.5, 2.5, 3.5)
 
 
 @pytest.mark.parametrize("version", [2, 3])

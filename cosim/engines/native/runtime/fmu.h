@@ -29,19 +29,31 @@ typedef struct {
     void *component;
     int32_t version, ready; /* not ready: the host does all */
     int32_t begun;          /* has the event at the start been handled? */
-    int32_t nx, np, nz;
+    int32_t nx, np, nu, nz;
+    void *setup, *enter_initialization, *exit_initialization; /* the first only in FMI 2.0 */
     void *set_time, *set_states, *get_states, *derivatives, *indicators, *completed;
     void *enter_event_mode, *update, *enter_continuous;
     double t, *x, *p;       /* as they were set last; nan: not known */
-    const double *start, *inputs_given; /* states and inputs of a run that begins as it was initialised */
+    const double *start;    /* of a run that begins as it was initialised, */
+    double *inputs_given;   /* and its inputs */
     double clock;             /* s; its time is that of the run and this */
+    double stop;              /* s; when the run ends, as it is told; nan: not known */
     double stands_from, next; /* s; the newest event, and the one it announced, on its clock */
     const struct pl_fmu_call *set_by; /* whose inputs it has */
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;
     int32_t in_event;       /* an event failed half-way: the host goes on in event mode */
     int32_t stays;          /* in event mode since its newest event, at t with x, which may go on; 2: the one at the start */
+    int32_t initialised;    /* PL_FMU_BY_HOST and so on */
+    int32_t refused;        /* the call that it refused while it was initialised, and what it returned */
+    int32_t status;
 } pl_fmu;
+
+/* Who initialises an FMU: the host; compiled code may; it has; it has, to other states than the run begins with, or it is
+   not ready for other reasons; it has begun to, and the host is to do so anew. */
+enum { PL_FMU_BY_HOST = 0, PL_FMU_MAY = 1, PL_FMU_DONE = 2, PL_FMU_OTHERWISE = 3, PL_FMU_ANEW = 4 };
+enum { PL_REFUSED_NONE = 0, PL_REFUSED_SETUP = 1, PL_REFUSED_ENTER = 2, PL_REFUSED_EXIT = 3, PL_REFUSED_UPDATE = 4,
+       PL_REFUSED_CONTINUOUS = 5 };
 
 enum { PL_FMU_DERIVATIVES = 0, PL_FMU_INDICATORS = 1, PL_FMU_OUTPUTS = 2, PL_FMU_EVENT = 3, PL_FMU_COMPLETED = 4 };
 

@@ -1,7 +1,7 @@
 /* FMUs for model exchange, called without the host: what equations ask of one, through pointers to its functions.
 
-   The host initialises an FMU, begins its run, changes its parameters and explains what goes wrong: where anything but
-   plain calls is needed, or one fails, pl_ask_fmu returns 1, and the host is asked in its place. */
+   The host changes parameters of an FMU and explains what goes wrong: where anything but plain calls is needed, or one
+   fails, pl_ask_fmu returns 1, and the host is asked in its place. It may let pl_initialise_fmu begin a run. */
 
 #include "fmu_values.h"
 #include "unit_clock.h"
@@ -20,6 +20,8 @@ typedef int (*set_time)(void *c, double t);
 typedef int (*set_vector)(void *c, const double *x, size_t n);
 typedef int (*get_vector)(void *c, double *x, size_t n);
 typedef int (*change_mode)(void *c);
+typedef int (*setup_2)(void *c, int has_tolerance, double tolerance, double start, int has_stop, double stop);
+typedef int (*setup_3)(void *c, _Bool has_tolerance, double tolerance, double start, _Bool has_stop, double stop);
 typedef int (*completed_2)(void *c, int no_way_back, int *event, int *terminate);
 typedef int (*completed_3)(void *c, _Bool no_way_back, _Bool *event, _Bool *terminate);
 typedef int (*update_3)(void *c, _Bool *again, _Bool *terminate, _Bool *nominals, _Bool *values, _Bool *defined, double *next);
@@ -73,21 +75,25 @@ static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row, double t
     return 0;
 }
 
+/* One round of event mode; returns what the FMU does. */
 static int update(pl_fmu *u, int *again, int *terminate, double *next)
 {
+    int status;
+
     if (u->version == 2) {
         event_info info = {0};
-        if (went_wrong(((update_2)u->update)(u->component, &info))) return 1;
+        if (went_wrong(status = ((update_2)u->update)(u->component, &info))) return status;
         *again = info.again, *terminate |= info.terminate;
         *next = info.defined ? info.next : NEVER;
-        return 0;
+        return status;
     }
     _Bool flags[5] = {0};
     double time = 0.0;
-    if (went_wrong(((update_3)u->update)(u->component, flags, flags + 1, flags + 2, flags + 3, flags + 4, &time))) return 1;
+    status = ((update_3)u->update)(u->component, flags, flags + 1, flags + 2, flags + 3, flags + 4, &time);
+    if (went_wrong(status)) return status;
     *again = flags[0], *terminate |= flags[1];
     *next = flags[4] ? time : NEVER;
-    return 0;
+    return status;
 }
 
 /* What an event gives: states are there already. */
@@ -134,7 +140,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     u->stands_from = t;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= t)) {
-        if (++round > ROUNDS || update(u, &again, &terminate, &next)) return 1;
+        if (++round > ROUNDS || went_wrong(update(u, &again, &terminate, &next))) return 1;
     }
     if (next != next) return 1; /* a time that is none: Python says so */
     const int stays = !terminate && row[call->request] == IN_LOOP;
@@ -175,6 +181,70 @@ static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, doub
     u->ready = !u->terminated; /* it stays where it is from now on */
     out[0] = (double)u->asked;
     return 0;
+}
+
+/* n doubles, in which pointers into themselves are moved along; `moved` says where they are [bytes]. */
+void pl_copy_block(double *to, const double *from, int64_t n, const int32_t *moved, int32_t n_moved)
+{
+    memcpy(to, from, sizeof(double) * (size_t)n);
+    for (const int32_t *m = moved; m < moved + n_moved; m++) {
+        char **const pointer = (char **)((char *)to + *m);
+        *pointer = (char *)to + (*pointer - (const char *)from);
+    }
+}
+
+/* Whether it refuses a call while it is initialised, which the host explains. */
+static int refuses(pl_fmu *u, int call, int status)
+{
+    if (!went_wrong(status)) return 0;
+    u->refused = call, u->status = status;
+    return 1;
+}
+
+/* Into initialisation mode at t [s]. */
+static int enter(pl_fmu *u, double t)
+{
+    const int ends = u->stop == u->stop;
+    const double stop = ends ? u->stop : 0.0;
+
+    if (u->version != 2)
+        return refuses(u, PL_REFUSED_ENTER, ((setup_3)u->enter_initialization)(u->component, 0, 0.0, t, ends != 0, stop));
+    return refuses(u, PL_REFUSED_SETUP, ((setup_2)u->setup)(u->component, 0, 0.0, t, ends, stop)) ||
+           refuses(u, PL_REFUSED_ENTER, ((change_mode)u->enter_initialization)(u->component));
+}
+
+/* Initialise an FMU for a run with the states and parameters it has by itself, and the inputs of a row; `event` is the
+   call that sets them all. Returns 1 where the host goes on. */
+int pl_initialise_fmu(const void *self, const pl_fmu_call *event, const double *row)
+{
+    const pl_fmu_call *call = self;
+    pl_fmu *u = call->fmu;
+    const double *x = row + 1, t = row[0] + u->clock;
+    const size_t nx = sizeof(double) * (size_t)u->nx, nu = sizeof(double) * (size_t)u->nu;
+    int again = 1, terminate = 0, round = 0;
+    double next = NEVER;
+
+    if (u->initialised != PL_FMU_MAY || call->width != u->nu) return 1;
+    if (memcmp(x, u->start, nx) || memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
+    if (call->what == PL_FMU_OUTPUTS && memcmp(x + u->nx, u->inputs_given, nu)) return 1;
+    if (pl_write_values(u->component, u->version, event->all, event->n_all, row)) return 1;
+    u->initialised = PL_FMU_ANEW;
+    u->stands_from = t;
+    if (enter(u, t)) return 1;
+    if (refuses(u, PL_REFUSED_EXIT, ((change_mode)u->exit_initialization)(u->component))) return 1;
+    while (!terminate && (again || next <= t)) {
+        if (++round > ROUNDS || refuses(u, PL_REFUSED_UPDATE, update(u, &again, &terminate, &next))) return 1;
+    }
+    if (next != next) return 1; /* a time that is none: the host says so */
+    if (!terminate && refuses(u, PL_REFUSED_CONTINUOUS, ((change_mode)u->enter_continuous)(u->component))) return 1;
+    const int hidden = u->nx && went_wrong(((get_vector)u->get_states)(u->component, u->x, (size_t)u->nx));
+    memcpy(u->inputs_given, x + u->nx, nu);
+    u->next = fmin(next, NEVER);
+    u->terminated = terminate;
+    u->ready = !terminate && !hidden && !memcmp(u->x, u->start, nx);
+    u->initialised = u->ready ? PL_FMU_DONE : PL_FMU_OTHERWISE;
+    if (u->ready) u->t = t;
+    return !u->ready;
 }
 
 int pl_ask_fmu(const void *self, double *row)

@@ -315,6 +315,8 @@ PL_EXPORT double pl_seconds(int64_t position, int64_t grid); /* position on a gr
 PL_EXPORT void pl_approached(pl_run *r, int located); /* once more before what happens here: at a crossing, or -1 */
 PL_EXPORT void pl_end_here(pl_run *r);           /* a run that was ended from outside: the next advance logs its end */
 PL_EXPORT int pl_ask_fmu(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_call */
+PL_EXPORT void pl_copy_block(double *to, const double *from, int64_t n, const int32_t *moved, int32_t n_moved);
+PL_EXPORT int pl_initialise_fmu(const void *self, const pl_fmu_call *event, const double *row); /* 0: it may be asked */
 PL_EXPORT int pl_visit(const void *self, double *row); /* a `pl_foreign` whose self is a pl_fmu_unit; arguments, outputs */
 PL_EXPORT int pl_couple(pl_coupling *m, double until);
 PL_EXPORT void pl_couple_back(pl_coupling *m); /* our own blocks to where the step began */
