@@ -8,7 +8,9 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache as once
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,6 +26,7 @@ from cosim.built_for import built_for, built_with
 from cosim.diagram import Diagram
 from cosim.driven import driven
 from cosim.engines.choose import choose
+from cosim.engines.counters import Counters
 from cosim.engines.engine import Engine, Logged, left
 from cosim.engines.reference.log import SMALL, given_times, log_times
 from cosim.names import mapped
@@ -41,7 +44,7 @@ from cosim.run.ranges import Ranges, strip
 from cosim.run.run_length import check_length
 from cosim.run.snapshot_check import shape_faults
 from cosim.run.walltime import WallTime
-from cosim.run.watched import warn_of_early, warn_of_unmet, warn_of_watched
+from cosim.run.watched import warn_of_early, warn_of_unmet, warn_of_watched, watches
 from cosim.settings import Keywords, RunSettings, takes_settings, takes_settings_of_steps, with_texts
 from cosim.system import System
 from cosim.version import __version__
@@ -335,22 +338,25 @@ class Simulation:
         if not isinstance(message, str):
             raise PlantloopError(f"message is {shown(message)}, expected a text.", value=message)
         logged = self._logged()
-        warn_of_watched(self.system, logged.events)
-        warn_of_early(self.system, logged.events)
-        if self._whole:
-            warn_of_unmet(self.system, logged.events, self._engine.context.signs)
+        if watches(self.system):
+            warn_of_watched(self.system, logged.events)
+            warn_of_early(self.system, logged.events)
+            if self._whole:
+                warn_of_unmet(self.system, logged.events, self._engine.context.signs)
         self._ranges.warn(logged, self._engine.context.p)
         logged = strip(logged, self._hidden)
         logged.freeze()
         return Result.of_run(
+            {
+                "events": lambda: checked_events(logged.events),
+                "settings": self._all_settings(),
+                "statistics": self._statistics(),
+            },
             name=self.system.name,
             time=logged.time,
             signals=MappingProxyType(logged.signals),
             tree=self.system.tree(self._names),
             ticks_of=MappingProxyType(logged.ticks),
-            events=checked_events(logged.events),
-            settings=MappingProxyType(self._all_settings()),
-            statistics=MappingProxyType(self._statistics()),
             complete=complete,
             message=message or self._engine.context.stopped,
             origin=self._origin,
@@ -379,31 +385,52 @@ class Simulation:
 
         return LivePlot(self, names, window, show)
 
-    def _all_settings(self) -> dict[str, SettingValue]:
-        s = self.settings
-        listed = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
-        found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in listed}
-        why = f": {self._engine.why}" if self._engine.why else ""
-        found["engine"] = SettingValue(self._engine.name, f"engine='{s.engine}'{why}")
-        for kind, values in self.given.items():
-            for name, value in values.items():
-                found[name] = SettingValue(plain(np.asarray(value)), f"{kind}=")
-        return found | self.system.derived.get("settings of all runs", lambda: _of_all_runs(self.system))
+    def _all_settings(self) -> Callable[[], Mapping[str, SettingValue]]:
+        """A function that gives the settings for a result; it keeps nothing of the run."""
+        given = {
+            name: SettingValue(plain(np.asarray(value)), f"{kind}=")
+            for kind, values in self.given.items()
+            for name, value in values.items()
+        }
+        engine = self._engine
+        return partial(_settings_of, self.system, self.settings, engine.name, engine.why, given)
 
-    def _statistics(self) -> dict[str, Any]:
-        counters, ticks = self._engine.counters, self._engine.context.ticks
-        rates = self.system.derived.get("rates in words", lambda: [str(rate) for rate in self.system.rates])
-        limited = max(counters.limited_by.items(), key=lambda item: item[1], default=None)
-        return {
-            "simulated time [s]": self.time,
-            **self._wall.statistics(self._engine),
+    def _statistics(self) -> Callable[[], Mapping[str, Any]]:
+        """A function that gives the statistics for a result; it keeps nothing of the run."""
+        engine, system = self._engine, self.system
+        ticks = tuple(engine.context.ticks)
+        counters = replace(engine.counters, limited_by=dict(engine.counters.limited_by))
+        return partial(_statistics_of, system, self.time, self._wall.statistics(engine), counters, ticks)
+
+
+def _settings_of(
+    system: System, s: RunSettings, engine: str, why: str, given: Mapping[str, SettingValue]
+) -> Mapping[str, SettingValue]:
+    """What a result says of settings, and of parameters and initial values that were given."""
+    listed = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
+    found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in listed}
+    found["engine"] = SettingValue(engine, f"engine='{s.engine}'{f': {why}' if why else ''}")
+    of_all = system.derived.get("settings of all runs", lambda: _of_all_runs(system))
+    return MappingProxyType({**found, **given, **of_all})
+
+
+def _statistics_of(
+    system: System, t: float, wall: Mapping[str, Any], counters: Counters, ticks: Sequence[int]
+) -> Mapping[str, Any]:
+    """What a result says of a run up to t [s] and what it cost."""
+    limited = max(counters.limited_by.items(), key=lambda item: item[1], default=None)
+    return MappingProxyType(
+        {
+            "simulated time [s]": t,
+            **wall,
             "steps": counters.steps,
             "rejected steps": counters.rejected,
             "evaluations": counters.evaluations,
             "events": counters.events,
-            "ticks": dict(zip(rates, ticks, strict=True)),
-            "state that limited most steps": self.system.state_name(limited[0]) if limited else None,
+            "ticks": dict(zip(map(str, system.rates), ticks, strict=True)),
+            "state that limited most steps": system.state_name(limited[0]) if limited else None,
         }
+    )
 
 
 @once

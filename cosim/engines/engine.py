@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,12 +35,20 @@ def left(exit: SystemExit, t: float) -> SimulationError:
 
 @dataclass(frozen=True)
 class Logged:
-    """What an engine has logged: times (n,) s, each signal (n, k), samples, events."""
+    """What an engine has logged: times (n,) s, each signal (n, k), samples, events.
+
+    found : the events, or a function that makes them where somebody looks
+    """
 
     time: np.ndarray
     signals: dict[str, np.ndarray]
     ticks: dict[str, TickSeries]
-    events: tuple[Event, ...] = ()
+    found: tuple[Event, ...] | Callable[[], tuple[Event, ...]] = ()
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """The events in their order."""
+        return self.found() if callable(self.found) else self.found
 
     def freeze(self) -> None:
         """Make its arrays read-only."""

@@ -159,7 +159,7 @@ class UnitBlock:
     """A `pl_fmu` and all that is of its instance, in one piece of memory that is copied for each.
 
     made : doubles; moved : (n,) places [bytes] of pointers into it
-    calls : where functions are, by what they are and group; named : where rows of numbers are, and their lengths
+    calls : where functions are, by what they are and group; named : where rows of numbers are, their lengths
     rows : places in "numbers" of the newest event of each function, and of its inputs
     kept : what pointers out of it need
     """

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,7 @@ class Result:
     signals: Mapping[str, FloatArray]
     tree: SignalTree = field(default_factory=SignalTree)
     ticks_of: Mapping[str, TickSeries] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()
+    events: tuple[Event, ...] = field(default_factory=tuple)
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     complete: bool = True
@@ -114,20 +114,25 @@ class Result:
             object.__setattr__(self, key, MappingProxyType(value) if isinstance(value, dict) else value)
 
     @classmethod
-    def of_run(cls, **fields: Any) -> Result:
+    def of_run(cls, later: Mapping[str, Callable[[], Any]], **fields: Any) -> Result:
         """A result from all its fields as a run of ours has them, so that there is nothing to check.
 
         Arrays are read-only, those of signals (n, k), the tree has these signals, mappings cannot be changed,
         and their values are plain.
+
+        later : functions that make some of the fields where somebody looks at them, the same each time
         """
         made = object.__new__(cls)
-        made.__dict__.update(fields)
+        made.__dict__.update(fields, _later=later)
         return made
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Only what is not there: it says how to come to a signal, a table or a file."""
+            """What is made when it is looked at; else it says how to come to a signal, a table or a file."""
+            make = self.__dict__.get("_later", {}).get(name)
+            if make is not None:
+                return self.__dict__.setdefault(name, make())
             raise AttributeError(f"a Result has no attribute '{name}'; {self._instead(name)}")
 
     def _instead(self, name: str) -> str:

@@ -103,4 +103,4 @@ def strip(logged: Logged, names: Sequence[str]) -> Logged:
         return logged
     signals = {n: v for n, v in logged.signals.items() if n not in names}
     ticks = {n: v for n, v in logged.ticks.items() if n not in names}
-    return Logged(logged.time, signals, ticks, logged.events)
+    return Logged(logged.time, signals, ticks, logged.found)

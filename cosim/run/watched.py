@@ -16,6 +16,14 @@ class WatchedSignalWarning(UserWarning):
     """A block that watches a signal, such as `CheckRange`, found a violation."""
 
 
+def watches(system: System) -> bool:
+    """Whether the events of a run of it may be warned of."""
+    found: bool = system.derived.get(
+        "watches", lambda: any(e.warning or e.unmet for e in system.events) or bool(_early(system))
+    )
+    return found
+
+
 def warn_of_watched(system: System, events: Iterable[Event]) -> None:
     """Warn, block by block, of events that fired and have a warning: the first time, and how often."""
     texts: dict[str, tuple[str, str]] = system.derived.get(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -53,18 +55,9 @@ class EventLog:
         """Events are no longer written down."""
         self._log.values, self._log.used = b.ffi().NULL, 0
 
-    def events(self) -> EventList:
-        """All events so far."""
-        values, found, at = tuple(self._values[: self._log.used].tolist()), [], 0
-        while at < len(values):
-            layout = self._layouts[int(values[at + 1])]
-            row, event = values[at : at + layout.length], layout.event
-            old, new = {}, {}
-            for name, before, after in layout.parts:
-                old[name], new[name] = row[before], row[after]
-            found.append(Event(row[0], event.name, event.before(old), new))
-            at += layout.length
-        return EventList(found)
+    def kept(self) -> Callable[[], EventList]:
+        """A function that gives all events so far, whatever happens later."""
+        return partial(_events, self._layouts, self._values[: self._log.used].copy())
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,19 @@ class _Layout:
     event: SystemEvent
     length: int
     parts: tuple[tuple[str, slice, slice], ...]
+
+
+def _events(layouts: Sequence[_Layout], written: np.ndarray) -> EventList:
+    values, found, at = tuple(written.tolist()), [], 0
+    while at < len(values):
+        layout = layouts[int(values[at + 1])]
+        row, event = values[at : at + layout.length], layout.event
+        old, new = {}, {}
+        for name, before, after in layout.parts:
+            old[name], new[name] = row[before], row[after]
+        found.append(Event(row[0], event.name, event.before(old), new))
+        at += layout.length
+    return EventList(found)
 
 
 def _layouts(system: System) -> list[_Layout]:

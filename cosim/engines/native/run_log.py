@@ -98,4 +98,4 @@ class RunLog:
             if names:
                 found = rows.all()
                 ticks |= {n: TickSeries(found[:, 0], v) for n, v in tree(names).split(found[:, 1:]).items()}
-        return Logged(table[:, 0], tree(self._names).split(table[:, 1:]), ticks, self.events.events())
+        return Logged(table[:, 0], tree(self._names).split(table[:, 1:]), ticks, self.events.kept())

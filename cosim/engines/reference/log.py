@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -48,6 +49,15 @@ def log_times(
     if isinstance(log_every, str) and log_every == "step":
         return None
     try:
+        return _instants(start, until, log_every)
+    except TypeError:  # it cannot be kept by: a list, an array
+        return _instants.__wrapped__(start, until, log_every)
+
+
+@lru_cache(maxsize=8, typed=True)
+def _instants(start: float, until: float, log_every: Rate | str) -> np.ndarray:
+    """Multiples of an interval, for many runs one after the other; nobody may change them."""
+    try:
         every = rational(log_every, "log_every")
     except BlockError as error:
         if not isinstance(log_every, str):
@@ -68,7 +78,9 @@ def log_times(
         )
     times = _multiples(every, int(first), last)
     ends = len(times) > 0 and until - times[-1] <= SNAP * until
-    return times if ends else np.append(times, until)  # the end is logged whatever the interval
+    times = times if ends else np.append(times, until)  # the end is logged whatever the interval
+    times.flags.writeable = False
+    return times
 
 
 def _multiple_before(until: float, every: Fraction) -> int:

@@ -203,7 +203,7 @@ def test_an_fmu_that_stands_as_it_was_initialised_has_had_the_event_at_the_start
 
 
 class Begun(ModelExchange):
-    """One that compiled code may initialise, with an input: `calls` it is asked, of which it `refuses` one."""
+    """One that compiled code may initialise, with an input: `calls` it is asked, it `refuses` one."""
 
     def __init__(self, runtime, version, refuses="", given=OK, **keywords):
         super().__init__(runtime, version, **keywords)
