@@ -198,7 +198,10 @@ class RunSettings:
             if value is not None or SETTINGS[name].metadata["unset"] is not None:
                 known[name] = value
         if given is None:
-            return RunSettings(**known, origins=dict.fromkeys(known, origin))  # type: ignore[arg-type]
+            try:
+                return _made(origin, tuple(known), *known.values())
+            except TypeError:  # it cannot be kept by: a dict, a list
+                return _made.__wrapped__(origin, tuple(known), *known.values())
         if not isinstance(given, RunSettings):
             raise PlantloopError(
                 f"settings is {given!r}, expected RunSettings.",
@@ -239,6 +242,13 @@ SETTINGS: Mapping[str, Field[Any]] = MappingProxyType(
     {f.name: f for f in fields(RunSettings) if "rule" in f.metadata}
 )
 """Every setting by its name."""
+
+
+@functools.lru_cache(maxsize=32, typed=True)
+def _made(origin: str, names: tuple[str, ...], *given: Any) -> RunSettings:
+    """Settings from values of one origin, for many runs one after the other."""
+    values: dict[str, Any] = dict(zip(names, given, strict=True))
+    return RunSettings(**values, origins=dict.fromkeys(values, origin))
 
 
 def _again(values: dict[str, Any], origins: dict[str, str]) -> RunSettings:

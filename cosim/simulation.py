@@ -8,7 +8,6 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache as once
 from functools import partial
 from types import MappingProxyType
@@ -399,8 +398,8 @@ class Simulation:
         """A function that gives the statistics for a result; it keeps nothing of the run."""
         engine, system = self._engine, self.system
         ticks = tuple(engine.context.ticks)
-        counters = replace(engine.counters, limited_by=dict(engine.counters.limited_by))
-        return partial(_statistics_of, system, self.time, self._wall.statistics(engine), counters, ticks)
+        counters, wall = engine.counters.copy(), self._wall.statistics(engine)
+        return partial(_statistics_of, system, self.time, wall, counters, ticks)
 
 
 def _settings_of(
@@ -415,14 +414,14 @@ def _settings_of(
 
 
 def _statistics_of(
-    system: System, t: float, wall: Mapping[str, Any], counters: Counters, ticks: Sequence[int]
+    system: System, t: float, wall: Callable[[], Mapping[str, Any]], counters: Counters, ticks: Sequence[int]
 ) -> Mapping[str, Any]:
     """What a result says of a run up to t [s] and what it cost."""
     limited = max(counters.limited_by.items(), key=lambda item: item[1], default=None)
     return MappingProxyType(
         {
             "simulated time [s]": t,
-            **wall,
+            **wall(),
             "steps": counters.steps,
             "rejected steps": counters.rejected,
             "evaluations": counters.evaluations,
@@ -514,9 +513,8 @@ def simulate(
         )
     times = log_times(0.0, float(until), log_every, log_at)
     origin, constants = driven(diagram, inputs)
-    sim = Simulation(
-        origin, settings=settings, initial=initial, parameters=parameters, signals=signals, **keywords
-    )
+    settings = RunSettings.of(settings, **keywords)
+    sim = Simulation(origin, settings=settings, initial=initial, parameters=parameters, signals=signals)
     check_log(sim, 0.0, float(until), times)
     with sim:
         for name, value in constants.items():

@@ -58,9 +58,10 @@ class CompiledUnit:
         component = unit.component
         assert isinstance(component, Component)  # see `compiled_unit`
         self.unit, self._component = unit, component
-        self._log, self._interrupt = component.log, interrupt
+        self._log = component.log
+        self._interrupt: Callable[[BaseException], None] | None = interrupt
         self._block = block = _block_of(unit, component)
-        self._memory, self.table = block.copied(runtime)
+        self._memory, self.table, self._calls = block.copied(runtime)
         self.table.component = void(component.call.component)
         self._theirs = False  # is it compiled code's turn?
         self._initialise = runtime.pl_initialise_fmu
@@ -129,6 +130,11 @@ class CompiledUnit:
             t.stays, t.t = 2 if unit.starting else 1, unit.stands_from
             self._row("x")[:] = unit.states
 
+    def close(self) -> None:
+        """The last turn is Python's."""
+        self.pause()
+        self._interrupt = None  # of a run, which keeps this
+
     def __enter__(self) -> None:
         """Python's turn."""
         self.pause()
@@ -151,7 +157,7 @@ class CompiledUnit:
         what : "DERIVATIVES", "INDICATORS", "OUTPUTS" of a group, "EVENT" or "COMPLETED"
         """
         at = self._block.calls.get((what, group))
-        return None if at is None else bindings.at("pl_fmu_call", self._memory, at)
+        return None if at is None else self._calls + at
 
 
 @dataclass(frozen=True)
@@ -159,24 +165,26 @@ class UnitBlock:
     """A `pl_fmu` and all that is of its instance, in one piece of memory that is copied for each.
 
     made : doubles; moved : (n,) places [bytes] of pointers into it
-    calls : where functions are, by what they are and group; named : where rows of numbers are, their lengths
+    first : where the functions are [bytes]; calls : their numbers, by what they are and group
+    named : where rows of numbers are, their lengths
     rows : places in "numbers" of the newest event of each function, and of its inputs
     kept : what pointers out of it need
     """
 
     made: Any
     moved: np.ndarray
+    first: int
     calls: Mapping[tuple[str, int], int]
     named: Mapping[str, tuple[int, int]]
     rows: tuple[tuple[int, int], ...]
     kept: tuple[Any, ...]
 
-    def copied(self, runtime: bindings.Library) -> tuple[Any, bindings.Structure]:
-        """The memory of an instance, and its `pl_fmu`."""
+    def copied(self, runtime: bindings.Library) -> tuple[Any, bindings.Structure, bindings.Structure]:
+        """The memory of an instance, its `pl_fmu`, and its array of `pl_fmu_call`."""
         size = len(self.made)
         memory = bindings.ffi().new("double[]", size)
         runtime.pl_copy_block(memory, self.made, size, bindings.pointer(self.moved), len(self.moved))
-        return memory, bindings.at("pl_fmu", memory, 0)
+        return memory, bindings.at("pl_fmu", memory, 0), bindings.at("pl_fmu_call", memory, self.first)
 
     def row(self, memory: Any, name: str) -> np.ndarray:
         """Numbers of an instance."""
@@ -198,6 +206,10 @@ class _Layout:
         self._parts.append((at, given, size))
         self._size += 8 * -(-size // 8)
         return at
+
+    def put(self, at: int, given: Any, size: int) -> None:
+        """Some bytes of C at a place that is there."""
+        self._parts.append((at, given, size))
 
     def point(self, at: int, structure: str, field: str, to: int) -> None:
         """A field of a structure is a pointer to another place."""
@@ -227,11 +239,8 @@ def _block_of(unit: ModelExchangeUnit, component: Component) -> UnitBlock:
 
 def _laid_out(unit: ModelExchangeUnit, component: Component, library: Library) -> UnitBlock:
     ports, layout, plan = unit.ports, _Layout(), _calls_plan(component.dialect, unit.ports)
-    whole, at, kept = (
-        layout.add(_table(unit, component), bindings.size("pl_fmu")),
-        {},
-        list[Any]([unit.start_states]),
-    )
+    whole = layout.add(_table(unit, component), bindings.size("pl_fmu"))
+    at, kept = dict[tuple[str, int], int](), list[Any]([unit.start_states])
     rows = {"x": np.full(ports.nx, np.nan), "p": unit.given, "inputs": unit.inputs_given}
     fields = {"x": "x", "p": "p", "inputs": "inputs_given"}
     named = {}
@@ -241,8 +250,11 @@ def _laid_out(unit: ModelExchangeUnit, component: Component, library: Library) -
         if name in fields:
             layout.point(whole, "pl_fmu", fields[name], place)
     size = bindings.size("pl_fmu_call")
+    first = layout.add(None, size * len(plan.tables))
     for (key, table), (event, inputs) in zip(plan.tables.items(), plan.rows, strict=True):
-        at[key] = place = layout.add(table, size)
+        place = first + size * len(at)
+        at[key] = len(at)
+        layout.put(place, table, size)
         layout.point(place, "pl_fmu_call", "fmu", whole)
         layout.point(place, "pl_fmu_call", "event", named["numbers"][0] + 8 * event)
         layout.point(place, "pl_fmu_call", "inputs_set", named["numbers"][0] + 8 * inputs)
@@ -250,7 +262,7 @@ def _laid_out(unit: ModelExchangeUnit, component: Component, library: Library) -
             layout.point(place, "pl_fmu_call", name, _add_batches(layout, component, batches))
             kept.append(batches)
     made, moved = layout.made()
-    return UnitBlock(made, moved, at, named, plan.rows, tuple(kept))
+    return UnitBlock(made, moved, first, at, named, plan.rows, tuple(kept))
 
 
 def _add_batches(layout: _Layout, component: Component, plan: BatchPlan) -> int:

@@ -233,7 +233,7 @@ class FMUDescription:
     structured_names: bool = False
     derived: Derived = field(default_factory=Derived, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def major(self) -> int:
         """2 or 3."""
         return int(self.version.split(".")[0])

@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class Elsewhere:
 
     folder: Path
     binary: Path
+    loaded: dict[str, Any] = field(default_factory=dict)
 
     def library(self, identifier: str) -> Path:
         """The binary."""

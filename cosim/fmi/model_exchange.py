@@ -48,6 +48,7 @@ class ModelExchangeUnit:
 
     defaults : (np,) start values of the parameters in the description; texts : start values that are no
     numbers, and structural parameters; start : what `ModelStart` found; input_start : (nu,)
+    rounds : makes what does event mode in Python
     stop_time : s; the end of the run as the FMU is told it; clock : of the FMU
     """
 
@@ -59,7 +60,7 @@ class ModelExchangeUnit:
         defaults: np.ndarray,
         input_start: np.ndarray,
         texts: Mapping[Variable, Any],
-        rounds: EventRounds,
+        rounds: Callable[[], EventRounds],
         start: ModelStart | None = None,
         stop_time: float | None = None,
         clock: UnitClock | None = None,
@@ -79,9 +80,8 @@ class ModelExchangeUnit:
         self.inputs_given = input_start.copy()
         # s; the newest event, before which it cannot be asked, and the next one
         self.stands_from, self.next = self.clock.at(0.0), NEVER
-        self._rounds = rounds
+        self._make_rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
-        self._slopes = FMUSlopes(component, ports.untouched)
         self._x_given = np.zeros(0)  # given states that initialisation must not change
         self._x = np.zeros(ports.nx)
         self._looked_at: tuple[float, bytes] | None = None
@@ -91,6 +91,14 @@ class ModelExchangeUnit:
         self._groups: dict[int, tuple[Any, np.ndarray, Any]] = {}
 
     # what compiled code has of its own is made where Python needs it
+    @cached_property
+    def _rounds(self) -> EventRounds:
+        return self._make_rounds()
+
+    @cached_property
+    def _slopes(self) -> FMUSlopes:
+        return FMUSlopes(self.component, self.ports.untouched)
+
     @cached_property
     def _set_continuous(self) -> Any:
         return self.component.setter(self.ports.moving[0])
@@ -547,7 +555,10 @@ class ModelExchangeUnit:
     def close(self) -> None:
         """Terminate and free the FMU; whoever asks it after that gets an error."""
         if self.compiled is not None:
-            self.compiled.pause()
+            self.compiled.close()
+            self.compiled = (
+                None  # the run keeps it, in which it may be asked once more and answers by an error
+            )
         self.closed = True
         with same_folder():
             if self.initialised:

@@ -72,7 +72,7 @@ def model_start(setup: Setup) -> ModelStart:
 
 
 def _unit(setup: Setup, ports: Ports, component: Any, start: ModelStart | None) -> ModelExchangeUnit:
-    rounds = setup.rounds(component, setup.outputs)
+    rounds = partial(setup.rounds, component, setup.outputs)
     inputs = setup.input_start[: ports.nu]
     return ModelExchangeUnit(
         component,

@@ -17,6 +17,7 @@ import weakref
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from blocks.files import is_file, is_folder
 from cosim.fmi.fmi_errors import FMUError
@@ -158,15 +159,19 @@ class Package:
 
 
 class Unpacked:
-    """The folder of an FMU, removed with this object, and at the end of the process."""
+    """The folder of an FMU, removed with this object, and at the end of the process.
+
+    loaded : binaries of it that stay loaded until then, by their names without ending
+    """
 
     def __init__(self, package: Package) -> None:
         self.package, self._libraries = package, dict[str, Path]()
+        self.loaded = dict[str, Any]()
         try:
             self.folder = Path(tempfile.mkdtemp(prefix="fmu-")).resolve()
         except OSError as error:
             raise package.no_room(Path(tempfile.gettempdir()), error) from error
-        self._remove = weakref.finalize(self, _removed, self.folder)
+        self._remove = weakref.finalize(self, _removed, self.folder, self.loaded)
         try:
             package.extract(self.folder)
         except BaseException:
@@ -184,7 +189,8 @@ class Unpacked:
         self._remove()
 
 
-def _removed(folder: Path) -> None:
+def _removed(folder: Path, loaded: dict[str, Any]) -> None:
+    loaded.clear()  # some systems remove no file that is in use
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         warnings.warn(f"the folder {folder} of an unpacked FMU could not be removed.", stacklevel=2)

@@ -165,22 +165,23 @@ class Instances:
 
         loses : False where whoever calls the functions notes all that is raised
         """
-        return self._answering(loses) if self.calls else contextlib.nullcontext()
+        if not self.calls:
+            return contextlib.nullcontext()
+        self.forget()
+        return self._catching() if loses else _Answering(self)
 
     @contextlib.contextmanager
-    def _answering(self, loses: bool) -> Iterator[None]:
-        main = loses and threading.current_thread() is threading.main_thread()
+    def _catching(self) -> Iterator[None]:
+        main = threading.current_thread() is threading.main_thread()
         ours = main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        self._forget()
         if ours:
             signal.signal(signal.SIGINT, self._note)
         try:
-            with answered_by(self.calls):
+            with _Answering(self):
                 yield
         finally:
             if ours:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-            self._forget()
 
     def _note(self, number: int, frame: Any) -> None:
         if any(live.inside for live in self.calls.values()):
@@ -191,7 +192,8 @@ class Instances:
         """Record the exception that ends the run."""
         next(iter(self.calls.values())).interrupt = why
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Nothing is to end the run."""
         for live in self.calls.values():
             live.interrupt = None
 
@@ -199,6 +201,20 @@ class Instances:
     def ended(self) -> BaseException | None:
         """What ended a user's function other than an error, or Ctrl-C, if anything did."""
         return next((live.interrupt for live in self.calls.values() if live.interrupt is not None), None)
+
+
+class _Answering:
+    """While inside, CasADi's calls in this thread go to those of a run; after it nothing is to end that."""
+
+    def __init__(self, instances: Instances) -> None:
+        self._instances, self._calls = instances, answered_by(instances.calls)
+
+    def __enter__(self) -> None:
+        self._calls.__enter__()
+
+    def __exit__(self, *problem: object) -> None:
+        self._calls.__exit__(*problem)
+        self._instances.forget()
 
 
 @contextlib.contextmanager

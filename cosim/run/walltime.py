@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from blocks.contract.callback import LiveCall, PythonCall
@@ -32,22 +34,26 @@ class WallTime:
         for (call, path), spent in zip(self._calls, self._before, strict=True):
             self._spent[path] += call.spent - spent
 
-    def statistics(self, engine: Engine) -> dict[str, Any]:
-        """For `Result.statistics`: the wall time, and the share of Python if there is any."""
-        spent = self._spent | self._ticked | engine.counters.python
-        found: dict[str, Any] = {"wall time [s]": self.total}
-        if spent:
-            found["time in Python [s]"] = spent
-            found["engine"] = f"{engine.name} engine; {self._share(spent)}"
-        return found
+    def statistics(self, engine: Engine) -> Callable[[], dict[str, Any]]:
+        """For `Result.statistics`: a function that gives the wall time, and the share of Python if any."""
+        return partial(_said, self.total, self._spent | self._ticked | engine.counters.python, engine.name)
 
-    def _share(self, spent: dict[str, float]) -> str:
-        """Such as "63 % of the time in Python: 'controller'"; those that take most come first."""
-        paths = sorted(spent, key=lambda path: -spent[path])
-        named = ", ".join(f"'{path}'" for path in paths[:BLOCKS_SHOWN])
-        rest = f" and {len(paths) - BLOCKS_SHOWN} more" if len(paths) > BLOCKS_SHOWN else ""
-        share = sum(spent.values()) / self.total if self.total > 0.0 else 0.0
-        return f"{100 * share:.0f} % of the time in Python: {named}{rest}"
+
+def _said(total: float, spent: dict[str, float], engine: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"wall time [s]": total}
+    if spent:
+        found["time in Python [s]"] = spent
+        found["engine"] = f"{engine} engine; {_share(spent, total)}"
+    return found
+
+
+def _share(spent: dict[str, float], total: float) -> str:
+    """Such as "63 % of the time in Python: 'controller'"; those that take most come first."""
+    paths = sorted(spent, key=lambda path: -spent[path])
+    named = ", ".join(f"'{path}'" for path in paths[:BLOCKS_SHOWN])
+    rest = f" and {len(paths) - BLOCKS_SHOWN} more" if len(paths) > BLOCKS_SHOWN else ""
+    share = sum(spent.values()) / total if total > 0.0 else 0.0
+    return f"{100 * share:.0f} % of the time in Python: {named}{rest}"
 
 
 def _by_path(system: System) -> tuple[dict[PythonCall, str], dict[str, float]]:

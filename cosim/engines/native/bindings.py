@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache as once
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,8 @@ def _call(source: str) -> ast.Call:
 
 
 @once
-def _type(name: str) -> Any:
+def type_of(name: str) -> Any:
+    """A type of C by its words."""
     return ffi().typeof(name)
 
 
@@ -95,7 +96,7 @@ def _pointer_to(name: str) -> Any:
 
 def new(name: str, *count: int) -> Structure:
     """A zero structure, or an array of some; it lives as long as somebody has it."""
-    return ffi().new(_type(f"{name}[]"), *count) if count else ffi().new(_pointer_to(name))
+    return ffi().new(type_of(f"{name}[]"), *count) if count else ffi().new(_pointer_to(name))
 
 
 def copy(name: str, structure: Structure) -> Structure:
@@ -118,7 +119,13 @@ def pointer(array: np.ndarray, kind: str = "") -> Any:
 
     kind : another one, "double[]" for instance
     """
-    return ffi().from_buffer(_type(kind or KINDS[array.dtype]), array)
+    return ffi().from_buffer(type_of(kind or KINDS[array.dtype]), array)
+
+
+def doubles(arrays: Iterable[np.ndarray]) -> list[Any]:
+    """Where the numbers of arrays of doubles lie."""
+    kind, place = type_of("double[]"), ffi().from_buffer
+    return [place(kind, array) for array in arrays]
 
 
 class Pointers:
@@ -142,7 +149,7 @@ def numbers(place: Any, count: int) -> np.ndarray:
 
 def fields(name: str) -> list[str]:
     """Names of the fields of a structure."""
-    return [field for field, _ in _type(name).fields]
+    return [field for field, _ in type_of(name).fields]
 
 
 def constant(name: str) -> int:

@@ -7,8 +7,10 @@ gets the numbers the reference engine would give it.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -19,6 +21,7 @@ from cosim.engines.native import bindings as b
 from cosim.engines.reference.bound import Bound
 from cosim.run.opaque_blocks import Instances
 
+HOST_FUNCTION = "int(*)(void *, int32_t, double *)"
 Answer = Callable[[np.ndarray], None]
 Foreign = tuple[b.Structure, Callable[[b.Structure, Any], bool]]  # see `PythonCall`
 
@@ -72,8 +75,9 @@ class HostAnswers:
         self._selves: dict[int, tuple[Any, Foreign | None]] = {}
         # by number and address, where they stay: rows, and what answers in them
         self._rows: dict[tuple[int, Any], tuple[Answer, np.ndarray]] = {}
+        this = weakref.ref(self)  # what C calls would keep this for good
         self._callback = b.ffi().callback(
-            "int(void *, int32_t, double *)", self._asked, error=1, onerror=self._lost
+            b.type_of(HOST_FUNCTION), partial(_asked, this), error=1, onerror=partial(_lost, this)
         )
         run.host_function = self._callback
         run.foreign = self._foreign
@@ -83,7 +87,7 @@ class HostAnswers:
         for number, compiled, live in self._foreigners:
             if number in self._selves and self._selves[number][0] is live.instance:
                 continue
-            found = compiled(live.instance, self._runtime, self._interrupt)
+            found = compiled(live.instance, self._runtime, self.interrupt)
             row = self._foreign[number]
             if found is None:
                 row.call = row.self = b.ffi().NULL
@@ -91,7 +95,7 @@ class HostAnswers:
                 row.call, row.self = self._ask, found[0]
             self._selves[number] = live.instance, found
 
-    def _asked(self, host: Any, number: int, place: Any) -> int:
+    def asked(self, number: int, place: Any) -> int:
         """Called by compiled code, which nothing may be raised through."""
         if number in self._selves and self._begun(number, place):
             return 0
@@ -116,13 +120,24 @@ class HostAnswers:
         live.spent += time.perf_counter() - began
         return ready and self._instances.ended is None and not self._runtime.pl_ask_fmu(found[0], place)
 
-    def _lost(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        """What was raised in `_asked` all the same, Ctrl-C above all, ends the run."""
-        self._interrupt(error)
-
-    def _interrupt(self, error: BaseException) -> None:
+    def interrupt(self, error: BaseException) -> None:
+        """What was raised in `asked` all the same, Ctrl-C above all, ends the run."""
         self._instances.interrupt(error)
         self._run.cancel = 1
+
+
+def _asked(answers: weakref.ref[HostAnswers], host: Any, number: int, place: Any) -> int:
+    found = answers()
+    assert found is not None  # it lives as long as the run
+    return found.asked(number, place)
+
+
+def _lost(
+    answers: weakref.ref[HostAnswers], kind: type[BaseException], error: BaseException, trace: Any
+) -> None:
+    found = answers()
+    assert found is not None
+    found.interrupt(error)
 
 
 def _straight(live: LiveCall) -> Answer:

@@ -59,8 +59,8 @@ class NativeEngine(Engine):
         self._state = b.new("pl_context")
         self._state.histories = self._histories = b.new("pl_history", len(system.delays))
         self._stops = np.zeros(max(STOPS, len(system.delays)))
-        for name in ARRAYS:
-            setattr(self._state, name, b.pointer(getattr(context, name)))
+        for name, place in zip(ARRAYS, b.doubles(map(vars(context).__getitem__, ARRAYS)), strict=True):
+            setattr(self._state, name, place)
         self._state.ticks, self._state.instants = b.pointer(self._ticks), b.pointer(self._instants)
         self._log = RunLog(system, code)
         self._run = run = b.new("pl_run")

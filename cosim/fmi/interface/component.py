@@ -32,6 +32,10 @@ class UnpackedFolder(Protocol):
     def folder(self) -> Path:
         """The path of the folder."""
 
+    @property
+    def loaded(self) -> dict[str, Any]:
+        """Binaries that stay loaded as long as the folder is there, by their names without ending."""
+
     def library(self, identifier: str) -> Path:
         """The binary of this platform."""
 
@@ -71,7 +75,7 @@ class Component:
         if interface.kind == "se":
             countdowns = [v for v in description.clocks if v.clock and v.clock.kind == "countdown"]
             self._partitions = PartitionCalls(countdowns, description.output_clocks)
-        library, shared = _library(description, unpacked.library(interface.identifier))
+        library, shared = _library(description, interface, unpacked)
         self.log = LogLines(name, description.major)
         self.call = call = Caller(library, self.dialect.prefix, self.log)
         self._check_version()
@@ -131,6 +135,8 @@ class Component:
         with same_folder():
             self._free()
         self.call.component = ffi().NULL
+        if not self.call.dead:
+            self.log.close()
 
     @property
     def closed(self) -> bool:
@@ -385,15 +391,24 @@ class SavedState:
         self._free()
 
 
-def _library(description: FMUDescription, path: Path) -> tuple[Library, bool]:
-    """The binary, which instances share that live at the same time, and whether there are others of it now.
+def _library(
+    description: FMUDescription, interface: Interface, unpacked: UnpackedFolder
+) -> tuple[Library, bool]:
+    """The binary, which instances share, and whether others of those that may exist only once live now.
 
-    The last one unloads it.
+    It stays loaded with its folder. One that can be instantiated only once in a process may keep something in
+    variables of its own, and is unloaded with its last instance.
     """
+    stays: Library | None = unpacked.loaded.get(interface.identifier)
+    if stays is not None:
+        return stays, True
+    path = unpacked.library(interface.identifier)
     loaded = description.derived.get("libraries", weakref.WeakValueDictionary[Path, Library])
     found = loaded.get(path)
     if found is None:
         library = loaded[path] = Library(path, description.file)
+        if not interface.only_once_per_process:
+            unpacked.loaded[interface.identifier] = library
         return library, False
     return found, True
 

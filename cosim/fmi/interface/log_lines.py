@@ -70,6 +70,10 @@ class LogLines:
         level = LEVELS[status] if 0 <= status < len(LEVELS) else logging.WARNING
         _log.log(level, "%s: %s: %s", self.name, category, text)
 
+    def close(self) -> None:
+        """Free the callback, which nobody may call any more; it and this object keep each other."""
+        self.callback = None
+
     def shown(self, most: int = 5) -> str:
         """The last lines for a message, or that there are none."""
         with self._lock:

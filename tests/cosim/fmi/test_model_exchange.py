@@ -292,69 +292,6 @@ def test_python_is_asked_only_where_a_run_begins_otherwise(
         asked.clear()
 
 
-def picky(version: str, u: float) -> Diagram:
-    """An FMU whose description is of a start with u = 0 and which begins its run with another input."""
-    d = Diagram("d")
-    d.add("m", FMU(build_fmu("picky", version=version), kind="me"))
-    d.connect(d.add("u", Constant(u))["y"], "m.u")
-    return d
-
-
-@versions
-@both
-@pytest.mark.parametrize(
-    ("u", "said"),
-    [
-        (9.0, r"ExitInitializationMode returned error at t=0 s\. Its last log lines:\n.*9 is too much"),
-        (7.0, r"its discrete states still change after 100 rounds at t=0 s"),
-        (6.0, r"GetContinuousStates returned nan for 'x' at t=0 s"),
-        (5.0, r"announced its next event for t=nan at t=0 s"),
-    ],
-)
-def test_what_fails_where_a_run_begins_is_said_once(version: str, engine: str, u: float, said: str) -> None:
-    """Inputs that it is begun with are not those with which its start was found."""
-    for _ in range(2):
-        with pytest.raises(PlantloopError, match=said) as e:
-            simulate(picky(version, u), until=1.0, engine=engine)
-        assert str(e.value).count("too much") == (u == 9.0)
-
-
-@versions
-@both
-def test_a_run_begins_where_its_inputs_lead_at_the_start(version: str, engine: str) -> None:
-    """Two runs of one diagram and steps by turns: nothing stays of the one that began otherwise."""
-    d = picky(version, 0.0)
-    for u, x in ((2.0, 0.0), (4.0, 0.5), (2.0, 0.0)):
-        with Simulation(d, engine=engine, parameters={"u.value": u}) as sim:
-            sim.advance(0.25)
-            assert sim.value("m.x") == pytest.approx(x + 0.25 * u)
-            sim.advance(1.0)
-            assert sim.value("m.x") == pytest.approx(x + u)
-    r = simulate(d, until=1.0, engine=engine, parameters={"u.value": 8.0}, log_every=0.5)
-    assert r.time.tolist() == [0.0]
-    assert "terminateSimulation" in r.message
-
-
-@versions
-def test_an_fmu_that_is_begun_by_compiled_code_goes_on_in_python(version: str) -> None:
-    """A snapshot asks for its state, and a restored run goes on as the other one did."""
-    d = alone(FMU(build_fmu("ball", version=version), kind="me"))
-    with Simulation(d, engine="native") as sim:
-        first = sim.snapshot_of_start()
-        sim.advance(0.3)
-        middle = sim.snapshot()
-        sim.advance(1.0)
-        end = sim.value("unit.h")
-        for where in (middle, first, middle):
-            sim.restore(where)
-            if where is first:
-                sim.advance(0.3)
-            sim.advance(1.0)
-            assert sim.value("unit.h").tobytes() == end.tobytes()
-    bounce, since = math.sqrt(2 / 9.81), 1.0 - math.sqrt(2 / 9.81)
-    assert end[0] == pytest.approx(0.7 * 9.81 * bounce * since - 9.81 / 2 * since**2)
-
-
 @pytest.mark.slow
 @versions
 @both
