@@ -67,7 +67,7 @@ class Output:
     name: str
     expression: ca.SX
     labels: tuple[str, ...]
-    auxiliary: bool = False
+    auxiliary: bool
     units: Found = ()
 
     @cached_property

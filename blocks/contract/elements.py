@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.refusals import no_symbols, no_whole_number, read_only
+from blocks.errors import shown
 
 Shape = tuple[int, ...]
 _array = np.array  # while equations are traced, np.array itself takes symbols
@@ -160,7 +161,7 @@ class Elements:
             return value
         if isinstance(value, (bool, np.bool_)):
             return cls(ca.SX(float(value)), (), True)
-        if isinstance(value, (int, float, np.number, Fraction)):
+        if isinstance(value, (int, float, np.number, Fraction)) and not isinstance(value, np.timedelta64):
             return cls(ca.SX(_real(value)), ())
         if isinstance(value, ca.SX):
             return cls.of(value)
@@ -175,6 +176,8 @@ class Elements:
         )
         if array.dtype == object:
             return cls._of_objects(array)
+        if array.dtype.kind not in "biufc":  # NumPy would read the number of a text, and days since 1970
+            raise TypeError(f"{shown(value)} beside signals: signals and numbers only")
         numbers = np.ravel(_real(array))
         return cls(ca.SX(ca.DM(numbers)), array.shape, array.dtype == bool)
 

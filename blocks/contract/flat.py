@@ -23,13 +23,12 @@ class Flat:
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """Indices of the element that comes next."""
-        last = len(self) - 1
-        return (
-            tuple(int(k) for k in np.unravel_index(min(self.index, last), self.base.shape))
-            if last >= 0
-            else ()
-        )
+        """Indices of the element that comes next; behind the last one, and of none, NumPy's own."""
+        rest, found = self.index, list[int]()
+        for n in reversed(self.base.shape[1:]):
+            rest, k = divmod(rest, n or 1)
+            found.append(k)
+        return tuple(reversed([*found, rest][: self.base.ndim]))
 
     def __len__(self) -> int:
         return int(self.base.size)

@@ -465,8 +465,8 @@ class Slope(Evolving):
     """
 
     _: KW_ONLY
-    assuming: tuple[tuple[str, float], ...] = ()
-    exact: bool = False
+    assuming: tuple[tuple[str, float], ...]
+    exact: bool
 
     word: ClassVar[str] = "a slope"
     given_by: ClassVar[str] = "slope"

@@ -100,3 +100,14 @@ def test_what_failed_is_over_when_the_next_call_succeeds():
     assert live.value(0.0, u).tolist() == [1.0] and "slopes broke" in live.failure
     assert live.slopes(0.0, u).tolist() == [[2.0]]
     assert live.failure == "" and live.error is None
+
+
+def test_second_derivatives_have_the_shapes_of_casadis_own():
+    """Of a function of 2 numbers with 3 components, beside CasADi's derivatives of an expression."""
+    call = PythonCall(
+        "f", lambda t, u: [0.0] * 3, 2, 3, lambda t, u: np.zeros((3, 2)), lambda t, u: np.zeros((3, 2, 2))
+    )
+    t, u = ca.MX.sym("t"), ca.MX.sym("u", 2)
+    plain = ca.Function("plain", [t, u], [ca.vertcat(u[0] * t, u[1], u[0] * u[1])])
+    shapes = lambda f: [[f.size_in(i) for i in range(f.n_in())], [f.size_out(i) for i in range(f.n_out())]]
+    assert shapes(call.jacobian().jacobian()) == shapes(plain.jacobian().jacobian())

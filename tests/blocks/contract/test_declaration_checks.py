@@ -1,6 +1,7 @@
 """What the calls of `Equations` take and refuse, at the limits."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from blocks.contract.declaration_checks import (
     text_of,
     texts_of,
 )
+from blocks.contract.declared import PortHold
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,7 @@ def test_each_function_is_looked_at():
     for wrong in ({"function": 1}, {"function": math.sin, "jacobian": None, "make": 1}):
         with pytest.raises(BlockError, match=f"{list(wrong)[-1]} of 'f' is 1, expected a function"):
             functions_of("f", **wrong)
+
+
+def test_a_hold_that_says_nothing_leaves_the_rate_to_what_drives_it_and_holds():
+    assert PortHold() == PortHold(Fraction(0), Fraction(0), 0, "default")

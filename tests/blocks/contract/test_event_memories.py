@@ -109,3 +109,5 @@ def test_events_at_times_and_those_that_follow_them():
     )
     assert Declared(events=(plain, following, timed)).timed_events == [following, timed]
     assert Declared(events=(plain, following)).timed_events == []  # there is nothing to follow
+    bare = BlockEvent("any", ca.SX(0), 1)
+    assert Declared(events=(bare, timed)).timed_events == [timed] and not bare.acknowledges

@@ -1,5 +1,6 @@
 """Kinds of memories: what every call of the contract leaves behind, and what each kind answers."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -9,6 +10,7 @@ from blocks.contract.event_memories import Branch, ModeMemory
 from blocks.contract.memories import (
     AcceptedMemory,
     AlgebraicUnknown,
+    Conditional,
     ContinuousState,
     CountedInstants,
     DelayedSignal,
@@ -112,6 +114,8 @@ def test_what_the_kinds_answer(declared):
     assert [m.at_rest for m in declared.memories_of(Refreshed)] == [None, None, 1.0]
     assert {m.reads.shape for m in declared.memories if not isinstance(m, Evolving)} <= {(0, 1), (1, 1)}
     assert next(m for m in declared.memories if m.name == "m").reads.shape == (0, 1)
+    assert [m.name for m in declared.memories_of(Refreshed) if m.may_keep] == ["branch"]
+    assert {m.name for m in declared.memories_of(Evolving) if m.uses_slopes} == {"x", "z"}
     without = {"e", "m", "t", "r", "i"}
     assert {m.name for m in declared.memories_of(Evolving)} == set(KINDS) - without
 
@@ -129,6 +133,15 @@ def test_what_is_not_given_is_what_the_calls_say(declared):
     assert not any(m.private for m in declared.memories)
     assert [o.auxiliary for o in declared.outputs] == [False, False]
     assert not declared.states_logged and declared.rounding == 0.0
+
+
+def test_a_memory_of_a_conditional_part_is_refreshed_at_its_ticks_or_again_and_again():
+    more = {"symbol": ca.SX.sym("m"), "initial": np.zeros(1), "expression": ca.SX(1)}
+    ticked, always = Conditional("m", **more, ticks=RATE), Conditional("m", **more)
+    assert [(m.rate, m.again, m.carried_over) for m in (ticked, always)] == [
+        (RATE, False, True),
+        (None, True, True),
+    ]
 
 
 def test_states_are_in_the_log_where_a_block_asks_for_it():
@@ -231,3 +244,42 @@ def test_which_listed_instants_have_passed():
             assert count.passed(time).tolist() == [passed]
             assert [value.tolist() for _, value in b.known(time=time)] == [[passed]]
         assert [value.tolist() for _, value in b.known()] == [[2.0]]
+
+
+def sized_by_its_input(b):
+    u = b.input("u")
+    x = b.continuous("x", [1.0, 2.0, 3.0], size=u.size)
+    b.derivative(x, u)
+    b.output("y", x)
+
+
+def test_numbers_of_a_state_and_of_its_input_fit():
+    """While the size of the input is guessed only, nothing is refused, and the numbers have the last word."""
+    known = trace(Made(sized_by_its_input), {"u": 3})
+    assert (known.guessed, known.lenient, [m.size for m in known.declared.memories]) == (False, False, [3])
+    guess = trace(Made(sized_by_its_input), {}, guess=2)
+    assert (guess.guessed, guess.lenient, guess.partial) == (True, True, False)
+    assert [m.size for m in guess.declared.memories] == [3] and guess.declared.outputs[
+        0
+    ].expression.numel() == 3
+    with pytest.raises(BlockError, match=r"initial value of 'x' has 3 components, expected 2 \(or one\)"):
+        trace(Made(sized_by_its_input), {"u": 2})
+
+
+@pytest.mark.parametrize(
+    "sizes", [(7, 6), (3, 3), (7, 7), (6, 6), (7, 3), (3, 6), (4, 3), (3, 4), (2, 2), (8, 6)]
+)
+def test_places_and_velocities_of_a_body_are_those_of_space_or_of_a_plane(sizes):
+    def body(b):
+        q = b.continuous("q", 0.0, size=sizes[0])
+        qd = b.continuous("qd", 0.0, size=sizes[1], velocity_of=q)
+        b.derivative(q, 0.0 * q), b.derivative(qd, 0.0 * qd)
+        b.output("y", qd)
+
+    if sizes in ((7, 6), (3, 3)):
+        assert [m.size for m in trace(Made(body), {}).declared.memories] == list(sizes)
+    else:
+        with pytest.raises(
+            BlockError, match=f"'qd' of size {sizes[1]} is given as velocity_of 'q', .* of size {sizes[0]}"
+        ):
+            trace(Made(body), {})

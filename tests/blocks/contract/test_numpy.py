@@ -27,6 +27,12 @@ def filled(u: Any) -> Any:
     return z
 
 
+def filled_with_a_row(u: Any) -> Any:
+    z, y = u.copy(), u.copy()
+    z[1:4], y[:1] = u[None, :3], u[None, None, 5:]
+    return z, y
+
+
 def put(u: Any) -> Any:
     z = u.copy()
     np.put(z, [0, 3], [u[1], 5.0])
@@ -62,6 +68,15 @@ def place_in(a: Any) -> Any:
     return first, flat.index, list(flat)
 
 
+def places_met(u: Any) -> Any:
+    """Where ``flat`` stands before each element, behind the last one, and of arrays with nothing in them."""
+    found = []
+    for a in (u, u.reshape(2, 3), u.reshape(1, 3, 2), u[:0], u[:0].reshape(3, 0), u[:0].reshape(0, 2)):
+        flat = a.flat
+        found += [flat.coords, *(flat.coords for _ in flat)]
+    return found
+
+
 def flat_changed(a: Any) -> Any:
     z, y = a.copy(), a.copy()
     z.flat[1] = 7.0
@@ -74,6 +89,7 @@ def flat_changed(a: Any) -> Any:
 
 WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "array": (lambda u, v: np.array([u[0], v[1], 2.0]) > 1, (U, V)),
+    "array with a type": (lambda u: [np.array([u[0], 1.0], float), np.asarray([u[1], 2.0], float)], U),
     "array of arrays": (lambda u, v: np.array([u, v]).T, (U, V)),
     "nested array": (lambda u: np.array([[u[0], 1.0], [0.0, u[1]]]) @ u[:2], U),
     "array as float": (lambda u: np.array([u[0], u[1]], dtype=float, ndmin=2), U),
@@ -83,6 +99,10 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "r_": (lambda u: np.r_[u, 1.0, u[:2]] < 1, U),
     "c_": (lambda u, v: np.c_[u, v], (U, V)),
     "stack": (lambda u, v: np.stack([u, v], axis=1), (U, V)),
+    "rows and columns stacked": (
+        lambda u, v: [f([u, v]) for f in (np.vstack, np.hstack, np.dstack, np.column_stack, np.concatenate)],
+        (U, V),
+    ),
     "tile": (lambda u: np.tile(u[:2], 2), U),
     "tile of numbers": (lambda u: np.tile([1.0, 2.0], 3) * u, U),
     "tile 2-D": (lambda a: np.tile(a, (2, 1)), A),
@@ -98,6 +118,7 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "grid": (lambda a: a[np.ix_([0, 2], [1, 2])], A),
     "column": (lambda a: a[:, [0, 2]] + a[1:2, 0], A),
     "filled": (filled, U),
+    "filled with a row": (filled_with_a_row, U),
     "put": (put, U),
     "views": (swapped, A),
     "loop": (lambda u: [v * k for k, v in enumerate(u)], U),
@@ -224,6 +245,15 @@ WRITTEN: dict[str, tuple[Callable[..., Any], Any]] = {
     "changed through views": (views_changed, A),
     "flat": (flat_changed, A),
     "place in flat": (lambda a: [place_in(a), place_in(a[:1, 2]), place_in(a[1:, :1])], A),
+    "places in flat": (places_met, U),
+    "norms of stacks": (
+        lambda u, w: [
+            np.linalg.matrix_norm(u.reshape(1, 2, 3), ord=1),
+            np.linalg.matrix_norm(w.reshape(2, 2, 2), ord=np.inf),
+            np.linalg.matrix_norm(w.reshape(2, 2, 2)),
+        ],
+        (U, W),
+    ),
     "no number": (
         lambda u: [np.nan_to_num(u / 0.0), np.nan_to_num(u / 0.0, nan=5.0, posinf=3.0, neginf=-2.0)],
         U,
@@ -517,3 +547,24 @@ def test_random_numbers_through_every_elementwise_function(shape, seed):
                 assert function.__name__ in str(error)
                 continue
             same(found, outcome(function, *given))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        None,
+        "1",
+        b"1",
+        object(),
+        [None],
+        ["1"],
+        np.datetime64("2020-01-01"),
+        np.timedelta64(5, "ns"),
+        np.array(["1"]),
+    ],
+)
+def test_what_is_no_number_beside_a_signal_is_refused_with_its_value(other):
+    with pytest.raises(TypeError, match="beside signals"):
+        on_symbols(lambda u: np.add(u, other), U[:1])
+    with pytest.raises(BlockError, match="beside signals"):
+        trace(Function(lambda u: np.add(u, other)), {"u": 1})

@@ -118,3 +118,12 @@ def test_decimals_are_the_fraction_that_is_near_enough(number):
     nearest = exact.limit_denominator(10**6)
     near = abs(nearest - exact) <= Fraction(1, 10**14)
     assert simple(number) == (nearest if near else None)
+
+
+def test_texts_whose_digits_would_fill_memory_are_no_numbers():
+    """Three digits of an exponent are read, and a thousand in all."""
+    assert rational("1e-999") == Fraction(1, 10**999)
+    assert rational("5E-3") == Fraction(1, 200) and rational("0." + "0" * 997 + "1") == Fraction(1, 10**998)
+    for text in ("1e-1000", "1e+1000", "1E1000", "0." + "0" * 998 + "1"):
+        with pytest.raises(BlockError, match="is not a number of seconds"):
+            rational(text)

@@ -147,3 +147,10 @@ def test_everyday_units_do_not_load_pint():
         "blocks.UnitConversion('rad', 'deg'); assert 'pint' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_unit_of_a_file_keeps_its_name_in_products():
+    rope = PhysicalUnit.of_file("rope", {"m": 1}, 6.0, 0.0)
+    speed, area = rope.times(PhysicalUnit.of("s"), -1), rope.power(2)
+    assert (speed.name, speed.factor, area.name, area.factor) == ("rope/s", 6.0, "rope^2", 36.0)
+    assert area.times(rope, -1).is_same(rope) and rope.times(rope, -1).name == "1"

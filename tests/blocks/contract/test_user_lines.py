@@ -3,11 +3,12 @@
 import json
 import sysconfig
 import traceback
+import warnings
 from pathlib import Path
 
 import pytest
 
-from blocks.contract.user_lines import line_of, line_of_caller, user_line, warn_user
+from blocks.contract.user_lines import each_warning_once, line_of, line_of_caller, user_line, warn_user
 
 ROOT = Path(__file__).parents[3]
 OURS, PYTHONS = ROOT / "blocks" / "contract" / "made_up.py", Path(sysconfig.get_path("stdlib")) / "made_up.py"
@@ -45,3 +46,20 @@ def test_a_line_is_that_of_the_innermost_frame_of_the_user():
         line = line_of(error)
     assert line.startswith(f", in {__file__}:") and 'json.loads("{")' in line
     assert line_of(ValueError("never raised")) == "" and user_line([]) == "an unknown line"
+
+
+def test_each_text_of_a_warning_is_shown_once(monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        warnings, "showwarning", lambda m, category, *rest, **more: shown.append((str(m), category))
+    )
+    before = warnings.showwarning
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = before
+        for _ in range(2):
+            with each_warning_once():
+                for text, kind in [("a", UserWarning), ("b", UserWarning), ("a", RuntimeWarning)] * 2:
+                    warnings.warn(text, kind, stacklevel=1)
+        assert warnings.showwarning is before
+    assert shown == [("a", UserWarning), ("b", UserWarning), ("a", RuntimeWarning)] * 2
