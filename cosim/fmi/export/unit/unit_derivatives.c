@@ -37,7 +37,7 @@ size_t unit_derivative_doubles(const unit *u)
         const size_t n = (size_t)codes[i]->nc + (size_t)codes[i]->nv + (size_t)codes[i]->niv;
         if (n > most) most = n;
     }
-    return any ? most + (size_t)u->run.model->nx + n_known(u) + n_results(u) + 8 : 0;
+    return any ? most + (size_t)u->run.model->nx + n_known(u) + n_results(u) : 0;
 }
 
 /* What is given, behind the states; results follow it. */
@@ -53,17 +53,14 @@ static int evaluate(unit *u, const pl_jacobian *code, double *results)
     pl_run *r = &u->run;
     pl_context *c = &u->context;
     const size_t nx = (size_t)r->model->nx;
-    double *next = u->linear + nx + n_known(u) + n_results(u) + 1;
+    double *constants = u->linear + nx + n_known(u) + n_results(u);
 
     pl_update_constants(r);
     pl_set_arguments(r, c->t, c->x);
     if (r->unsolved) return unit_explain(u, PL_NO_SOLUTION);
     pl_args a = r->a;
-    double *constants = next;
-    next += code->nc + 1;
-    a.v = next;
-    next += code->nv + 1;
-    a.iv = (long long *)next;
+    a.v = constants + code->nc;
+    a.iv = (long long *)(a.v + code->nv);
     if (nx) memcpy(u->linear, c->x, sizeof(double) * nx);
     a.x = u->linear;
     code->prepare(&a, constants);
