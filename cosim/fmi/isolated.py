@@ -209,11 +209,16 @@ class IsolatedComponent:
 
     def read_at(self, number: int, size: int) -> np.ndarray:
         """Read the values of getter `number`."""
+        if size > len(self._numbers):
+            return np.asarray(self._ask("read", number), dtype=float)
         self._fast("a getter", READ, number)
         return self._numbers[:size]
 
     def write_at(self, number: int, values: np.ndarray) -> None:
         """Write the values of setter `number`."""
+        if len(values) > len(self._numbers):
+            self._ask("write", number, values)
+            return
         self._numbers[: len(values)] = values
         self._fast("a setter", WRITE, number)
 
@@ -308,7 +313,9 @@ class IsolatedComponent:
 
     def set_states(self, x: np.ndarray) -> None:
         """See `Component.set_states`."""
-        if len(x):
+        if len(x) > len(self._numbers):
+            self._ask("set_states", x)
+        elif len(x):
             self._numbers[: len(x)] = x
             self._fast("SetContinuousStates", SET_STATES, len(x))
 
@@ -329,7 +336,9 @@ class IsolatedComponent:
         return self._vector("nominals", out)
 
     def _vector(self, name: str, out: np.ndarray) -> np.ndarray:
-        if len(out):
+        if len(out) > len(self._numbers):
+            out[:] = self._ask(name, out)
+        elif len(out):
             self._numbers[: len(out)] = out
             self._fast(name, VECTOR, VECTORS.index(name), float(len(out)))
             out[:] = self._numbers[: len(out)]

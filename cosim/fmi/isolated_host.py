@@ -137,6 +137,10 @@ class Host:
         if method in ("getter", "setter"):
             self._ports.append(getattr(c, method)(*given))
             return len(self._ports) - 1, self._ports[-1].size
+        if method == "read":
+            return self._ports[given[0]].read()
+        if method == "write":
+            return self._ports[given[0]].write(given[1])
         if method == "save":
             key = max(self._states, default=0) + 1
             self._states[key] = c.save()
