@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from blocks.contract.trace import trace
 from blocks.errors import ModelError
@@ -21,6 +25,9 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from plant.forces.penalty import stored
+from plant.mechanics.applied import Penalty
+from plant.reporting import PlantWarning
 from tests.helpers.plants import Alone, reference
 from tests.helpers.trees import body, marker, random_rotation
 
@@ -289,3 +296,33 @@ def test_v_groove_comes_to_rest_at_the_bottom():
     assert x == pytest.approx(0.0, abs=1e-4)
     assert 2e4 * g * g * g * (3 - 2 * g) == pytest.approx(9.81, rel=1e-3)
     assert z == pytest.approx(1.0, abs=0.06)
+
+
+@pytest.mark.parametrize("expr", ["TIME", "VZ(9)"])
+def test_a_penalty_without_a_displacement_says_that_it_exerts_nothing(expr):
+    with pytest.warns(PlantWarning, match="Force_Penalty.*exerts no force, because its g does not depend"):
+        alone = particle(Force_Penalty(id=1, expr=expr, penalty=1e3))
+    assert not acceleration(alone, (0.0, 0.0, 1.0)).any()
+
+
+@pytest.mark.parametrize(("unilateral", "L"), [(False, None), (True, None), (True, 0.3)])
+@pytest.mark.parametrize("g", [-0.2, 0.1, 0.29, 0.8])
+def test_what_a_penalty_stores_is_the_work_of_its_stiffness(unilateral, L, g):
+    """The integral of w(s) penalty s from 0 to g, its rate, and w penalty1 g'^2, the loss."""
+    numbers = {"penalty": 50.0, "penalty1": 3.0, "smoothing_factor": L}
+    element = Force_Penalty(id=1, expr="DZ(9)", unilateral=unilateral, **numbers)
+    symbol, rate = ca.SX.sym("g"), 0.7
+    setting = SimpleNamespace(
+        number=lambda element, name: numbers[name], motion=SimpleNamespace(rate=lambda g: ca.SX(rate))
+    )
+    found = stored(Penalty(element, symbol, ca.SX(rate), ca.SX(0)), setting)
+
+    def w(s):
+        if not unilateral:
+            return 1.0
+        part = np.clip(s / L, 0.0, 1.0) if L else float(s > 0)
+        return part * part * (3 - 2 * part)
+
+    energy = quad(lambda s: w(s) * 50.0 * s, 0.0, g, points=[min(g, L or 0.0)])[0]
+    values = [float(ca.Function("f", [symbol], [e])(g)) for e in (found.U, found.rate, found.loss)]
+    assert values == pytest.approx([energy, w(g) * 50.0 * g * rate, w(g) * 3.0 * rate**2], abs=1e-12)

@@ -109,3 +109,11 @@ def moment_without_mass():
 def test_what_is_no_inertia_is_named(value, fault):
     with pytest.raises(BlockError, match=f"I of body 3: .*{fault}"):
         inertia_of(value, "I of body 3")
+
+
+def test_the_error_carries_what_is_wrong():
+    for place, (rows, columns) in (((0, 4), (slice(3), slice(3, 6))), ((4, 4), (slice(3, 6), slice(3, 6)))):
+        wrong = changed(plucker(E, R), place, 1e-3)
+        with pytest.raises(BlockError) as caught:
+            transform_of(wrong)
+        assert np.array_equal(caught.value.value, wrong[rows, columns])

@@ -12,6 +12,7 @@ import pytest
 
 from plant.elements import Constraint_Joint
 from plant.mechanics.joints import JOINT_TYPES, UNIT, Joint, JointNumbers, JointSetting, pose, reverse, table
+from plant.mechanics.joints.joint_conditions import parallel_z
 from plant.mechanics.spatial import crm, rz
 from plant.reporting import ModelProblems
 from tests.helpers.trees import JOINTS, NUMBERS, random_coordinates, random_rotation
@@ -300,3 +301,30 @@ def test_a_rack_travels_by_the_radius_times_the_turn_of_the_pinion(theta, angle0
     setting = JointSetting(I, J, None, turned, r0, A0, size, "joint")
     ((_, residual),) = JOINT_TYPES["RACK_PINION"].equations(setting)
     assert float(residual) == pytest.approx(0.0, abs=1e-14)
+
+
+def test_conditions_of_parallel_axes_at_any_turn_about_them():
+    """z_I . x_J and z_I . y_J: I is turned by 1.2 about z and tilted by 0.3 about x of J, or about y."""
+    turned = np.array(ca.DM(rz(-1.2)))
+    c, s = math.cos(0.3), math.sin(0.3)
+    for tilt, expected in (
+        (
+            np.array([[1, 0, 0], [0, c, -s], [0, s, c]]),
+            {"rotation about y of J": 0.0, "rotation about x of J": -s},
+        ),
+        (
+            np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]),
+            {"rotation about y of J": s, "rotation about x of J": 0.0},
+        ),
+    ):
+        I, J = Frame(ca.SX(3, 1), ca.SX(tilt @ turned)), Frame(ca.SX(3, 1), ca.SX.eye(3))
+        parts = parallel_z(JointSetting(I, J, None, None, np.zeros(3), np.eye(3), {}, "joint"))
+        assert {name: float(ca.DM(value)) for name, value in parts} == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("angle", [0.3, -0.3])
+def test_how_far_cross_bars_are_from_a_right_angle(angle):
+    """x_I . y_J is the sine of it, whichever way."""
+    q, misfit = JOINTS["HOOKE"].initial(np.array([0.3, 0.0, 0.4]), np.array(ca.DM(rz(-angle))))
+    assert q == pytest.approx([0.0, 0.0]) and misfit.distance == pytest.approx(0.5)
+    assert misfit.angle == pytest.approx(0.3)

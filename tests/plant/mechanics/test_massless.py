@@ -25,7 +25,9 @@ def bodies(*moments):
 
 def test_a_slender_body_is_found_where_its_rates_stand():
     """Of three bodies with six rates each the second is a rod: its turning rates, and its least moment."""
-    found = slender_rates(bodies((1.0, 1.0, 1.0), (0.5, 0.5, 1e-7), (1.0, 1.0, 2e-6)))
+    found = slender_rates(
+        bodies((1.0, 1.0, 1.0), (0.5, 0.5, 1e-7), (1.0, 1.0, 2e-6), (0.5, 0.5, 0.0))
+    )  # a moment of nothing loses no digits
     assert sorted(found) == [6, 7, 8]
     assert list(found.values()) == pytest.approx([1e-7] * 3)
 

@@ -93,3 +93,11 @@ def test_mass_metric():
     qd = root.rates(x)
     assert qd @ H @ qd == pytest.approx(x @ x)
     assert J @ qd == pytest.approx(C @ x)
+
+
+def test_inertia_of_a_coordinate_while_its_parents_rest():
+    """With those behind it free to follow: one over its entry of the inverse of what is left of H."""
+    H = mass_matrix(np.random.default_rng(1))
+    expected = [1 / np.linalg.inv(H[k:, k:])[0, 0] for k in range(7)]
+    assert MassRoot(csr_array(H)).own == pytest.approx(expected, rel=1e-12)
+    assert MassRoot(csr_array((0, 0))).own.shape == (0,)
