@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
+from types import SimpleNamespace
 
 import pytest
 
+from blocks import Gain
+from blocks.contract.trace import LIBRARY
 from tests import mutations
 from tests.mutating.changes import Change, in_c, in_python
-from tests.mutating.covering import Covering
+from tests.mutating.covering import Covering, Noting
 from tests.mutating.judging import Bench, Verdict, in_turn, named_in
 from tests.mutating.page import NOT_RUN, PAGE, page, read, stale, with_reason, written
 from tests.mutations import draw, files_of, mirrored
@@ -267,3 +270,13 @@ def test_changes_of_c_are_tried_with_the_rules_of_time_on_the_native_engine(tmp_
         bench.run = lambda *_, seen=seen: (seen.append(os.environ["PLANTLOOP_TEST_ENGINE"]), (0, ""))[1]
         bench.judge(Change(file, 1, 0, 1, "1", "2", (1,)), ["t::a"], 1.0)
         assert seen == [engine]
+
+
+def test_each_test_is_seen_to_run_the_equations_that_others_traced_before():
+    """Blocks of one shape share what was traced: the second test would be taken not to run them."""
+    noting = object.__new__(Noting)
+    noting.seen = SimpleNamespace(switch_context=lambda name: None)
+    first = LIBRARY.get(Gain(2.0), {"u": 1})
+    assert LIBRARY.get(Gain(3.0), {"u": 1}) is first
+    next(noting.pytest_runtest_protocol(SimpleNamespace(nodeid="a test")))
+    assert LIBRARY.get(Gain(3.0), {"u": 1}) is not first
