@@ -17,10 +17,12 @@ from plant.elements import (
     Force_Field,
     Force_SpringDamper,
     Force_Vector_OneBody,
+    Inertia_Wheel,
     Model,
     Modification,
     Post_Graphic,
     Reference_Marker,
+    Reference_Spline,
 )
 from plant.elements.draft import Draft
 from plant.elements.element import Source, attributes_of, shown
@@ -203,3 +205,24 @@ def test_what_turns_only_and_what_does_not():
 def test_start_rates_are_no_numbers_of_the_equations():
     kinds = {name: a.kind for name, a in attributes_of(Body_Point).items()}
     assert kinds["v_ic_x"].start and not kinds["mass"].start
+
+
+def test_points_of_a_spline_come_in_pairs():
+    assert Reference_Spline.read_text("0 1 2 5", {}) == {"x": (0.0, 2.0), "y": (1.0, 5.0)}
+    assert Reference_Spline.read_text("0 1 2 5", {"num_xy_pair": 2})["y"] == (1.0, 5.0)
+    for text, given, words in (
+        ("0 1 2", {}, "has 3 numbers .* need an even number"),
+        ("0 1 2 5", {"num_xy_pair": 3}, "has 4 numbers .* num_xy_pair=3 needs 6"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Reference_Spline.read_text(text, given)
+
+
+def test_a_wheel_is_on_a_body_that_turns():
+    point = [Body_Point(id=5, cg_id=50, mass=1.0), Reference_Marker(id=50, body_id=5, body_type="POINTBODY")]
+    assert "marker_id=50 is on Body_Point 5, which cannot turn" in faults(
+        *point, Inertia_Wheel(id=1, marker_id=50, inertia=1.0)
+    )
+    assert "marker_id=51 names no Reference_Marker" in faults(
+        *point, Inertia_Wheel(id=1, marker_id=51, inertia=1.0)
+    )

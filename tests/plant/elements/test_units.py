@@ -1,3 +1,4 @@
+import pint
 import pytest
 
 from plant.elements import Param_Unit
@@ -50,3 +51,29 @@ def test_unknown_unit() -> None:
         ModelProblems, match=r"force_unit='Newtons' is not a force unit; did you mean 'NEWTON'\?"
     ):
         Param_Unit(force_unit="Newtons")
+
+
+PINT = {
+    "mass": {"KILOGRAM": "kg", "GRAM": "g", "MILLIGRAM": "mg", "MICROGRAM": "ug", "NANOGRAM": "ng",
+             "MEGAGRAM": "Mg", "TONNE": "t", "POUND_MASS": "lb", "KPOUND_MASS": "kilolb", "OUNCE_MASS": "oz",
+             "US_TON": "short_ton", "SLUG": "slug", "SLINCH": "slinch"},
+    "length": {"METER": "m", "KILOMETER": "km", "CENTIMETER": "cm", "MILLIMETER": "mm", "MICROMETER": "um",
+               "NANOMETER": "nm", "ANGSTORM": "angstrom", "ANGSTROM": "angstrom", "INCH": "inch",
+               "MILLIINCH": "milliinch", "MILS": "thou", "MICROINCH": "microinch", "FOOT": "foot",
+               "YARD": "yard", "MILE": "mile"},
+    "time": {"SECOND": "s", "MILLISECOND": "ms", "MICROSECOND": "us", "NANOSECOND": "ns", "MINUTE": "min",
+             "HOUR": "h", "DAY": "day"},
+    "force": {"NEWTON": "N", "KNEWTON": "kN", "MEGANEWTON": "MN", "CENTINEWTON": "cN", "MILLINEWTON": "mN",
+              "MICRONEWTON": "uN", "NANONEWTON": "nN", "DYNE": "dyn", "KILOGRAM_FORCE": "kgf",
+              "POUND_FORCE": "lbf", "KPOUND_FORCE": "kip", "OUNCE_FORCE": "ounce_force",
+              "POUNDAL": "poundal"},
+}  # fmt: skip
+
+
+def test_every_unit_is_that_of_pint() -> None:
+    registry = pint.UnitRegistry()
+    for quantity, base in (("mass", "kg"), ("length", "m"), ("time", "s"), ("force", "N")):
+        assert PINT[quantity].keys() == UNITS[quantity].keys()
+        for name, known in PINT[quantity].items():
+            expected = registry.Quantity(1.0, known).to(base).magnitude
+            assert float(UNITS[quantity][name]) == pytest.approx(expected, rel=1e-12), name
