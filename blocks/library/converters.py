@@ -9,7 +9,7 @@ import numpy as np
 
 from blocks.contract import checks
 from blocks.contract.block import Block, Equations
-from blocks.contract.rate import Rate, Ticks
+from blocks.contract.rate import Rate, Ticks, rational
 from blocks.contract.symbols import Array
 
 __all__ = ["ADC", "DAC", "PWM", "Encoder"]
@@ -162,7 +162,10 @@ class PWM(Block):
             checks.assign(self, **{name: checks.numbers(self, name, dims=(0,))})
         checks.moment(self, "period", self.period)
         checks.moment(self, "offset", self.offset)
-        Ticks.of(self.period, self.offset)
+        if rational(self.period) <= 0:
+            raise checks.fault(self, "period", f"is {self.period} s", "a positive number of seconds")
+        if rational(self.offset) < 0:
+            raise checks.fault(self, "offset", f"is {self.offset} s", "0 s or more", "Add whole periods.")
 
     def define(self, b: Equations) -> None:
         """Declare ports, the part that is on and the mode that its end changes."""

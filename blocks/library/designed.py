@@ -53,7 +53,7 @@ class DesignedForPlants(abc.ABC):
         ------
         PlantloopError    a name, no rest there, or a plant that this cannot be designed for
         """
-        named = [f.name for f in fields(cls)][1 : 1 + len(design)]  # type: ignore[arg-type]  # a dataclass
+        named = [f.name for f in fields(cls)][1:]  # type: ignore[arg-type]  # a dataclass
         given = {**dict(zip(named, design, strict=False)), **more}
         point = services().design_point(plant, inputs, outputs, at, parameters, given.get("sample"))
         return cls._designed(point, *design, **more | _ticks(cls, point, given))

@@ -116,7 +116,7 @@ def _ports(what: str, given: Sequence[str] | None, sizes: dict[str, int]) -> Por
     """Ports by name, or components of them ("y[0]"); all where none are named."""
     if given is None:
         given = list(sizes)
-    if isinstance(given, str) or not isinstance(given, (list, tuple)):
+    if not isinstance(given, (list, tuple)):
         raise BlockError(f"{what} is {shown(given)}, expected a list of names.", value=given)
     return tuple(_port(what, name, sizes) for name in given)
 

@@ -83,7 +83,7 @@ def from_zpk(zeros: Any, poles: Any, gain: float) -> list[Section]:
 def _exact(roots: Any) -> list[complex]:
     """Roots as pairs of exact conjugates, then reals."""
     given = np.asarray(roots, dtype=complex)
-    small = 1e-10 * (1e-300 + np.abs(given).max(initial=0.0))
+    small = 1e-10 * np.abs(given).max(initial=0.0)
     upper = [complex(r) for r in given if r.imag > small]
     reals = [complex(r.real) for r in given if abs(r.imag) <= small]
     return [root for r in upper for root in (r, r.conjugate())] + reals

@@ -13,6 +13,7 @@ import pytest
 from blocks import BlockError
 from blocks.errors import KeepsError
 from blocks.library.callables import OwnCopy
+from blocks.library.persistent_data import named
 
 U = np.array([1.0])
 total = 0.0
@@ -78,6 +79,9 @@ def ways():
     inner = lambda t, u: memory.add(t, u)
     found["closure of a closure"] = (lambda t, u: inner(t, u), memory)
     found["holder"] = (Holder(memory).step, memory)
+    step, holder = Holder(memory).step, Holder(memory)
+    found["closure of a method"] = (lambda t, u: step(t, u), memory)
+    found["closure of a holder"] = (lambda t, u: holder.step(t, u), memory)
     found["global"] = (of_global_memory, SUM)
     return found
 
@@ -323,3 +327,20 @@ def test_an_iterator_outside_is_used_up(function, variable):
 def test_numpy_alone_and_files_written_to_are_fine(tmp_path):
     with (tmp_path / "notes.txt").open("w") as notes:
         assert OwnCopy(lambda t, u: (notes.write("x"), np.sin(u))[1], None).call(0.0, U) == np.sin(1.0)
+
+
+def test_what_a_function_writes_once_is_found_in_that_call():
+    def function(t, u):
+        if not hasattr(function, "first"):
+            function.first = t
+        return u - function.first
+
+    with pytest.raises(KeepsError, match=r"function\.first"):
+        OwnCopy(function, None).call(1.0, U)
+
+
+def test_functions_are_named_with_their_place():
+    line = counting_global.__code__.co_firstlineno
+    assert named(counting_global) == f"counting_global ({__file__}:{line})"
+    assert named(Shared()) == "of class Shared"
+    assert named(np.sin) == "sin"

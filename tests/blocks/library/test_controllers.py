@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from blocks import PID, DiscretePID, StateFeedback
+from blocks.contract.trace import trace
 from tests.helpers.checked import closed_form
 from tests.helpers.solo import Solo
 
@@ -142,3 +143,18 @@ def test_state_feedback_of_several_rows_in_continuous_time_and_at_ticks():
     np.testing.assert_array_equal(Solo(StateFeedback(K)).run([0, 0.25], x=x)["u"], [[-2, -3], [-2.25, -3]])
     held = Solo(StateFeedback(K, sample=0.2, offset=0.1)).run([0, 0.1, 0.25, 0.3], x=x)["u"]
     np.testing.assert_allclose(held, [[0, 0], [-2.1, -3], [-2.1, -3], [-2.3, -3]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("make", [PID, lambda *gains, **more: DiscretePID(*gains, sample=0.1, **more)])
+def test_run_time_numbers_are_those_that_count(make):
+    def names(*gains, **more):
+        block = make(*gains, anti_windup="back-calculation", **more)
+        return {p.name for p in trace(block, {}, guess=1).declared.parameters}
+
+    assert names(2.0) == {"kp"}
+    assert names(2.0, 1.0) == {"kp", "ki"}
+    assert names(2.0, kd=1.0) == {"kp", "kd", "cutoff"}
+    assert names(2.0, low=-1.0) == {"kp", "low"}
+    assert names(2.0, 1.0, low=-1.0) == {"kp", "ki", "low", "tracking"}
+    assert names(2.0, 1.0, high=1.0) == {"kp", "ki", "high", "tracking"}
+    assert names(2.0, 1.0, external_tracking=True) == {"kp", "ki", "tracking"}

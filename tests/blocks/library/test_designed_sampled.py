@@ -173,3 +173,10 @@ def test_what_such_a_model_cannot_say_is_refused():
     d["wait"] >> d.add("lag", ODE(lambda t, x, u: u - x, [0.0], inputs=1))
     with pytest.raises(PlantloopError, match="has a delay, 'wait.*Take Delay or UnitDelay"):
         LQR.of(d, 1.0, 1.0, outputs=["lag.y"])
+
+
+def test_a_sample_time_may_stand_where_the_field_stands():
+    d = sampled()
+    assert LQR.of(d, [1.0, 2.0], 0.1, 0.15, at=at_rest(d)) == LQR.of(
+        d, [1.0, 2.0], 0.1, sample=0.15, at=at_rest(d)
+    )

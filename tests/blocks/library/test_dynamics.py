@@ -21,6 +21,7 @@ from blocks import (
     Derivative,
     DescriptorStateSpace,
     DiscretePID,
+    DiscreteTransferFunction,
     FirstOrder,
     Integrator,
     LeadLag,
@@ -32,12 +33,15 @@ from blocks import (
     Sine,
     Step,
     TimeTable,
+    TransferFunction,
     VariableTransportDelay,
     ZeroPoleGain,
 )
+from blocks.contract.trace import trace
 from blocks.errors import WiringError
 from cosim import Diagram, linearize, simulate
 from tests.blocks.library.test_logic import fed, sampled
+from tests.helpers.solo import Solo
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
 W = np.array([0.3, 2.0, 5.0, 20.0])
@@ -370,3 +374,34 @@ def test_a_pipe_whose_speed_jumps(engine):
     close(r["it.y"][:, 0], [7.0, 2.0, 3.8, 4.6, 5.5], atol=1e-5)  # 1.8, 1.6 of length are there before 5
     fast = simulate(d, 1.0, log_at=[1.0], engine=engine, parameters={"it.length": 0.5})
     close(fast["it.y"][0], 0.5, atol=1e-6)
+
+
+@ENGINES
+def test_a_pipe_that_is_flooded_and_blocked(engine):
+    """Flow counts as 2 pipes a second at most, length / shortest, and as 1/4 at least, length / longest."""
+    v = TimeTable([0.0, 2.0], [10.0, 0.0], "previous")
+    r = simulate(
+        fed(PipeDelay(1.0, 4.0, 0.5, 7.0), {"u": Ramp(1.0), "v": v}),
+        7.0,
+        log_at=[0.4, 2, 3, 7],
+        engine=engine,
+    )
+    close(r["it.y"][:, 0], [7.0, 1.5, 1.625, 3.0], atol=1e-5)
+    close(r["it.delay"][1:, 0], [0.5, 1.375, 4.0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "gain", [TransferFunction([3.0], [4.0]), DiscreteTransferFunction([3.0], [4.0], sample=0.5)]
+)
+def test_a_transfer_function_without_poles_is_a_gain_without_states(gain):
+    assert "x" not in {m.name for m in trace(gain, {}).declared.memories}
+    assert Solo(gain).run([0, 0.5], u=lambda t: 2.0 + t)["y"].ravel().tolist() == [1.5, 1.875]
+
+
+def test_events_of_a_slider_are_named_by_component_where_there_are_several():
+    for rate, names in (
+        (1.0, {"it.high reached"}),
+        ([1.0, 1.0], {"it.high[0] reached", "it.high[1] reached"}),
+    ):
+        d = fed(SecondOrderIntegrator(high=0.5), {"u": Constant(rate)}, "x")
+        assert {e.name for e in simulate(d, 1.1, engine="reference").events} == names

@@ -242,3 +242,13 @@ def test_peaks_are_those_of_a_fine_grid_also_where_a_signal_leaves_at_the_start(
     extreme = np.maximum if kind == "max" else np.minimum
     wanted = extreme.accumulate(np.sin(np.linspace(0.0, 6.0, 60_001) + phase))[::1000]
     close(r["it.y"][:, 0], wanted if initial is None else extreme(wanted, initial), atol=1e-7)
+
+
+@ENGINES
+def test_the_extreme_of_one_vector(engine):
+    t = np.array([0.1, 1.0, 2.0, 4.0, 5.5])
+    waves = np.sin(t[:, None] + np.array([0.0, 2.0, 4.0]))
+    for word in ("min", "max"):
+        d = fed(MinMax(word, 1), {"u": Sine(phase=[0.0, 2.0, 4.0])})
+        r = simulate(d, 6.0, log_at=t, engine=engine)
+        close(r["it.y"][:, 0], getattr(waves, word)(axis=1), atol=1e-12)

@@ -95,6 +95,14 @@ def test_stick_slip_on_a_belt_is_the_published_limit_cycle(engine):
 
 
 @ENGINES
+def test_a_mass_rides_on_a_belt_until_the_spring_pulls_it_away(engine):
+    r = belt(engine, 7.0, [1.0, 7.0])
+    close(r["mass.x"][:, 0], [0.2, 1.4], atol=1e-12)
+    close(r["mass.v"][:, 0], 0.2, atol=1e-15)
+    close(r["mass.friction"][:, 0], [-0.2, -1.4], atol=1e-12)
+
+
+@ENGINES
 def test_friction_as_a_law_of_speed(engine):
     t = np.linspace(0.05, 6, 40)
     law = CoulombFriction(2.0, 0.5, 3.0, 0.4)
@@ -164,10 +172,10 @@ def test_pulses_of_whole_periods_are_one(engine):
 @ENGINES
 def test_a_sampled_block_sees_play_whose_input_has_jumped_across_it(engine):
     """From one flank to the other at one instant: it saw y as it was before, a period late."""
-    u = np.array([0.0, 6.0, 0.0, 0.0, 6.0, 0.0, 3.0, -2.0, 4.0])
-    d = fed(Backlash(2.0), {"u": TimeTable(np.arange(9.0), u, "previous")})
+    u = np.array([0.0, 6.0, 0.0, 0.0, 6.0, 0.0, 3.0, -2.0, 4.0, 3.5, -3.0, -2.5])  # and back within it
+    d = fed(Backlash(2.0), {"u": TimeTable(np.arange(12.0), u, "previous")})
     d["it"] >> d.add("seen", Hold(sample=1))
-    r = simulate(d, 8.0, log_at=np.arange(9), engine=engine)
+    r = simulate(d, 11.0, log_at=np.arange(12), engine=engine)
     close(r["seen.y"][:, 0], played(u, 2.0, 0.0), atol=1e-9)
 
 
@@ -182,6 +190,14 @@ def test_bouc_wen_loops_are_those_of_scipy(engine):
 
     wanted = solve_ivp(rate, (0, 8), [0.0], t_eval=t, rtol=1e-10, atol=1e-12, max_step=1e-2).y[0]
     close(r["it.y"][:, 0], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1.0, 1.5])
+def test_bouc_wen_starts_with_the_slope_of_its_input(n):
+    """z' = u' at z = 0; of Euler's steps the first goes so far."""
+    d = fed(BoucWen(0.6, 0.3, n), {"u": Ramp(2.0)}, None)
+    r = simulate(d, 0.2, solver="euler", step=0.1, log_at=[0.1, 0.2], engine="reference")
+    close(r["it.y"][:, 0], [0.2, 0.4 - 0.1 * 0.9 * 2.0 * 0.2**n], rtol=1e-14)
 
 
 @ENGINES

@@ -22,6 +22,7 @@ from blocks import (
     StopWhen,
     Sum,
     Switch,
+    TimeTable,
 )
 from cosim import simulate
 from tests.helpers.runs import build
@@ -181,3 +182,15 @@ def test_switches_hits_and_ends(size, engine):
     r = simulate(d, 10.0, engine=engine, log_at=[10.0], max_step=0.1)
     assert r["hits.time"].item() == pytest.approx(3 * np.pi + first, abs=1e-9)
     assert r["hits.y"].item() == 2.0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("size", SIZES)
+def test_what_rests_at_a_limit_stays_there_while_its_rate_jumps(size, engine):
+    """From 1 s on at the limit; the rate is held, and jumps from 1 to 3 and 2 meanwhile: nothing happens."""
+    rate = TimeTable([0.0, 2.0, 3.0, 4.0], [size, 3.0 * size, 2.0 * size, -size], "previous")
+    r = simulate(
+        build("s.y>i.u", s=rate, i=Integrator(high=size)), 4.5, engine=engine, log_at=[0.5, 1.5, 3.5, 4.5]
+    )
+    assert r["i.y"].ravel() / size == pytest.approx([0.5, 1.0, 1.0, 0.5], abs=1e-9)
+    assert [e.name for e in r.events if "i." in e.name] == ["i.high reached"]  # it leaves with a jump

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose as close
 from scipy.linalg import solve_discrete_are
 
-from blocks import LQG, LQI, LQR, BlockError, KalmanFilter
+from blocks import LQG, LQI, LQR, BlockError, KalmanFilter, ReferenceGovernor
 
 DOUBLE = ([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]])
 
@@ -59,3 +59,18 @@ def test_weights_that_rounding_left_asymmetric_are_taken_and_others_refused_in_a
     close(almost, LQR(DOUBLE, [[2.0, 1.0], [1.0, 3.0]]).gain(), rtol=1e-8)
     with pytest.raises(BlockError, match="Q is .*expected a symmetric matrix"):
         LQR(DOUBLE, [[2e-9, 1e-9], [0.0, 3e-9]])
+
+
+def test_columns_and_rows_may_be_written_as_lists():
+    A, (B, C) = [[0.0, 1.0], [-2.0, -0.3]], ([0.0, 1.5], [1.0, 0.4])
+    whole = KalmanFilter((A, [[b] for b in B], [C], [[0.0]]))
+    assert KalmanFilter((A, B, C, [[0.0]])) == whole
+    assert KalmanFilter(tuple(np.array(m) for m in (A, B, C, [[0.0]]))) == whole
+
+
+def test_a_governor_looks_ahead_until_a_thousandth_is_left():
+    """0.5^10 is less than 1e-3, 0.5^9 is not; in 100 ms ticks of exp(-t) it takes 6.91 s."""
+    half = ([[0.5]], [[0.5]], [[1.0]], [[0.0]], 0.1)
+    assert ReferenceGovernor(half, y_max=1.0, sample=0.1).horizon() == 10
+    assert ReferenceGovernor(([[-1.0]], [[1.0]], [[1.0]], [[0.0]]), y_max=1.0, sample=0.1).horizon() == 70
+    assert ReferenceGovernor(half, y_max=1.0, N=3, sample=0.1).horizon() == 3

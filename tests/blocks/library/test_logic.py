@@ -297,3 +297,17 @@ def test_a_mask_has_no_more_bits_than_the_words():
     assert BitwiseOperator(mask=15, bits=4).mask == 15
     with pytest.raises(BlockError, match="mask"):
         BitwiseOperator(mask=16, bits=4)
+
+
+def test_a_mask_may_be_empty_and_the_only_input_is_u_too():
+    u = [np.array([5.0, 2.0])]
+    for operator_, expected in (("and", [0, 0]), ("or", [5, 2]), ("xor", [5, 2]), ("nor", [10, 13])):
+        block = BitwiseOperator(operator_, mask=0, bits=4)
+        assert Solo(block, {"in1": 2}).outputs(u)["y"].tolist() == expected
+    for block, expected in (
+        (BitwiseOperator("or", mask=1), 5),
+        (BitwiseOperator("not"), 65531),
+        (LogicalOperator("not"), 0),
+    ):
+        r = simulate(fed(block, {"u": Constant(4.0)}, None), 0.1, engine="reference")
+        assert r["it.y"][-1, 0] == expected

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose as close
 
 from blocks import MPC
-from blocks.library.predictive import nearest
+from blocks.library.predictive import _gain, nearest
 from tests.blocks.library.test_logic import sampled
 from tests.blocks.library.test_optimal import FULL, separately
 
@@ -51,3 +51,12 @@ def test_an_output_that_u_moves_two_ticks_later_keeps_its_limit():
     late = ([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [[1.0, 0.0]], [[0.0]], 0.1)
     block = MPC(late, 5, R=1e-9, y_max=0.6, sample=0.1)
     close(sampled(block, x=np.zeros((2, 2)), r=[1.0, 1.0])["u"][0], [0.6], rtol=1e-6)
+
+
+def test_changes_of_two_inputs_are_the_least_squares():
+    """(M' Q M + R)^-1 M' Q, with weights of inputs that differ and belong together, tick by tick."""
+    rng = np.random.default_rng(3)
+    N, moves = 3, rng.normal(size=(6, 6))
+    Q, R = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([[1.0, 0.4], [0.4, 5.0]])
+    Qs, Rs = np.kron(np.eye(N), Q), np.kron(np.eye(N), R)
+    close(_gain(moves, Q, R, N), np.linalg.solve(moves.T @ Qs @ moves + Rs, moves.T @ Qs), rtol=1e-10)

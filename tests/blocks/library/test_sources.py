@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from blocks import Clock, Constant, Integrator, Pulse, Ramp, Sine, Step, TimeTable
+from blocks import BlockError, Clock, Constant, Integrator, Pulse, Ramp, Sine, Step, TimeTable
 from cosim import Diagram, simulate
 from tests.helpers.solo import Solo
 
@@ -122,3 +122,15 @@ def test_long_tables_are_looked_up_not_compared():
     traced = Solo(TimeTable(times, times)).traced
     f = traced.function("y", traced.declared.outputs[0].expression)
     assert f.n_instructions() < 100
+
+
+def test_a_linear_table_may_begin_and_end_with_a_jump():
+    table = TimeTable([0, 0, 2, 2], [1, 3, 7, 0])
+    np.testing.assert_array_equal(run(table, [0, 0.5, 1.5, 2, 3])[:, 0], [3, 4, 6, 0, 0])
+    assert run(TimeTable([1, 1, 2], [1, 3, 7]), [0, 0.5, 1, 1.5]).ravel().tolist() == [1, 1, 3, 5]
+
+
+@pytest.mark.parametrize("times", [[0, 0, 0, 1], [0, 1, 1, 1], [0, 1, 0.5, 2]])
+def test_three_equal_times_are_no_jump(times):
+    with pytest.raises(BlockError, match="^TimeTable: times goes from"):
+        TimeTable(times, [1, 2, 3, 4])

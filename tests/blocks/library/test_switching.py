@@ -5,6 +5,7 @@ import pytest
 
 from blocks import (
     BlockError,
+    Constant,
     DeadZone,
     Integrator,
     PeakHold,
@@ -16,6 +17,7 @@ from blocks import (
     TransportDelay,
     TurnCounter,
 )
+from cosim import Diagram
 from tests.helpers.solo import Solo
 
 
@@ -58,3 +60,11 @@ def test_rounding_of_halves_goes_away_from_zero():
     for u, n in ((1.0, 1), (-1.0, -1), (3.0, 2), (0.9, 0), (-5.0, -3)):
         value = solo.evaluate("n", nearest, [np.full(6, u)], 0.0, solo.own)
         assert value[0] == n
+
+
+def test_the_start_of_a_run_is_nobodys_signal():
+    """What a rate limiter keeps of its last step can be logged, when the run began cannot."""
+    d = Diagram("d")
+    d.add("u", Constant(1.0)) >> d.add("it", RateLimiter(1.0))
+    assert "it.last" in d.system().inner
+    assert not [name for name in d.system().inner if "start" in name]

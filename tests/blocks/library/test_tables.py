@@ -257,3 +257,20 @@ def test_a_direct_look_up_of_continuous_signals_changes_by_events(engine):
     close(r["it.y"][:, 0], [1.0, 2.0, 3.0, 5.0, 3.0])
     area = 1 / 6 + 2 / 3 + 5 / 3 + 3 * (13 / 6 - 5 / 6) + 5 * 2 / 3 + 3 / 6
     assert r["area.y"][-1, 0] == pytest.approx(area, abs=1e-8)
+
+
+@pytest.mark.parametrize("rows", [4, 40])
+@pytest.mark.parametrize("outside", ["hold", "extrapolate"])
+def test_a_place_among_points_is_that_of_searchsorted(rows, outside):
+    """At a point the interval that begins there, at the last one the end of the last."""
+    points = np.cumsum(np.random.default_rng(2).uniform(0.1, 2.0, rows)) - 1.0
+    solo = Solo(Prelookup(points, outside), {"u": 1})
+    middles = 0.5 * (points[1:] + points[:-1])
+    for u in (*points, *middles, points[0] - 0.3, points[-1] + 0.3):
+        k = np.clip(np.searchsorted(points, u, side="right") - 1, 0, rows - 2)
+        f = (u - points[k]) / (points[k + 1] - points[k])
+        found = solo.outputs([np.array([u])])
+        assert found["k"] == k
+        assert found["f"] == pytest.approx(np.clip(f, 0, 1) if outside == "hold" else f, abs=1e-15)
+    found = solo.outputs([np.array([np.nan])])
+    assert np.isnan(found["k"]) and np.isnan(found["f"])
