@@ -23,7 +23,7 @@ import numpy as np
 
 from blocks.contract.block import Block
 from blocks.contract.memories import ContinuousState, DelayedSignal, DiscreteState
-from blocks.contract.rate import rational
+from blocks.contract.rate import Ticks
 from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.errors import PlantloopError
 from blocks.library.hold import Hold
@@ -112,7 +112,7 @@ def delay_audit(
 
     A block counts as a filter if its only output follows its only input with a stable lag; the margin
     without it keeps its gain at frequency zero. Blocks with several ports, and integrators, do not count as
-    delays.
+    delays. What is held on one of several paths of the loop counts as if all of the loop went through it.
 
     Raises
     ------
@@ -224,33 +224,60 @@ class _Audit:
         for into, source in self.wiring.drivers.items():
             if source is None or {into[0], source[0]} - self.loop:
                 continue
-            period, order = self._hold_before(into, source)
-            reader = self._period_of(into[0])
-            if reader < period and (source, period, order) not in seen:
-                seen.add((source, period, order))
-                turned = held_phase(w, period, order, reader)
+            held, order = self._hold_before(into, source)
+            if held is None or (source, held, order) in seen:
+                continue
+            ages = self._ages(held, into[0])
+            if ages != [0.0]:
+                seen.add((source, held, order))
+                turned = held_phase(w, float(held.period), order, ages)
                 kind = "sampling and hold" if order == 0 else f"hold of order {order}"
                 yield LoopDelay(
                     ".".join(source), kind, np.radians(turned) / w, turned, self.found.phase + turned
                 )
 
-    def _hold_before(self, into: tuple[str, str], source: tuple[str, str]) -> tuple[float, int]:
-        """Period [s] and order of what holds a signal before an input; 0 s: nothing does."""
+    def _hold_before(self, into: tuple[str, str], source: tuple[str, str]) -> tuple[Ticks | None, int]:
+        """Ticks and order of what holds a signal before an input; None: nothing does."""
         block, declared = self.wiring.blocks[into[0]], self.wiring.probes[into[0]].declared
         if isinstance(block, Hold) and block.order > 0:  # of order 0 its output is what is read in between
-            return float(rational(block.sample)), block.order
+            return Ticks.of(block.sample, block.offset), block.order
         port = next((i.hold for i in declared.inputs if i.name == into[1]), None)
         signal = self.system.signals.get(".".join(source))
         ticks = None if signal is None else signal.ticks
-        period = 0.0 if ticks is None else float(ticks.period)
-        return (period, 0) if port is None else (max(period, float(port.sampling_period)), port.hold_order)
+        if port is None or (ticks is not None and ticks.period >= port.sampling_period):
+            return ticks, 0 if port is None else port.hold_order
+        own = Ticks(port.sampling_period, port.offset_time) if port.sampling_period > 0 else None
+        return own, port.hold_order
 
-    def _period_of(self, path: str) -> float:
-        """[s] of the ticks at which a block reads; 0: all the time."""
-        outputs = self.wiring.probes[path].declared.outputs
-        ticks = [s.ticks for o in outputs if (s := self.system.signals.get(f"{path}.{o.name}")) is not None]
-        periods = [0.0 if t is None else float(t.period) for t in ticks]
-        return min(periods, default=0.0)
+    def _ages(self, held: Ticks, path: str) -> list[float] | None:
+        """How old [s] what is held at these ticks is where a block reads it; None: it reads all the time."""
+        readers = self._read_at(path, set())
+        if None in readers:
+            return None
+        found = set()
+        for ticks in readers:
+            assert ticks is not None  # looked at above
+            step = ticks.period % held.period
+            age = (ticks.offset - held.offset) % held.period
+            while age not in found:
+                found.add(age)
+                age = (age + step) % held.period
+        return sorted(map(float, found))
+
+    def _read_at(self, path: str, seen: set[str]) -> set[Ticks | None]:
+        """Ticks at which a block reads; None among them: all the time.
+
+        A formula, such as a Mux beside a continuous signal, reads when the blocks that read it do.
+        """
+        seen.add(path)
+        declared = self.wiring.probes[path].declared
+        signals = [self.system.signals.get(f"{path}.{o.name}") for o in declared.outputs]
+        found = {s.ticks for s in signals if s is not None} or {None}
+        readers = {into[0] for into, source in self.wiring.drivers.items() if source and source[0] == path}
+        if None not in found or declared.memories or not readers & self.loop:
+            return found
+        behind = [self._read_at(reader, seen) for reader in sorted((readers & self.loop) - seen)]
+        return found.difference([None]).union(*behind)
 
     def _without(self, path: str, gain: float) -> float:
         """Phase margin with a block as nothing but a gain."""
@@ -261,16 +288,16 @@ class _Audit:
             return float("nan")
 
 
-def held_phase(w: float, period: float, order: int = 0, reader: float = 0.0) -> float:
+def held_phase(w: float, period: float, order: int = 0, ages: Sequence[float] | None = None) -> float:
     """Lag [deg] at w [rad/s] of the polynomial through the newest samples, see `blocks.library.hold`.
 
-    period : s, of the samples; reader : s, of the ticks at which the polynomial is read, 0: all the time
+    period : s, of the samples; ages : s, how long after a sample the polynomial is read; None: all the time
 
     What it makes of e^{jwt}, with z = e^{jwT} and s = (t - t_k) / T, is on average
     the mean over s of e^{-jwTs} sum_j (1 - 1/z)^j s (s + 1) ... (s + j - 1) / j!
     """
-    if reader > 0.0:
-        s = np.arange(round(period / reader)) * (reader / period)
+    if ages is not None:
+        s = np.asarray(ages) / period
         weights = np.full(len(s), 1.0 / len(s))
     else:
         nodes, twice = np.polynomial.legendre.leggauss(32)

@@ -188,12 +188,15 @@ class PeriodWalk:
             c.h[places.time] = t
             c.h[[places.count, *places.since]] = TICKS_DONE
         tangent.bring_to_rest()
+        tangent.accept()
 
     def _stand(self, tangent: Tangent) -> None:
         """Bring what is sampled to where it is in steady running at this point."""
         c = self.context
         self._start = c.t
         self._wind_back()
+        accepted = self.system.accepted[1]
+        begun = c.h[accepted]
         for samples in self.system.histories:
             c.h[samples.count] = max(c.h[samples.count], len(samples.older) + 1)
         if c.started:  # a snapshot has its own history
@@ -207,6 +210,7 @@ class PeriodWalk:
                     self._refresh(tangent, i, None)
                     self._close(tangent)
             self._wind_back()
+            c.h[accepted] = begun  # a time among them must not lie ahead
             for samples in self.system.histories:  # one may sample what another gives
                 for older in samples.older:
                     c.h[older] = c.h[samples.newest]

@@ -197,6 +197,12 @@ class Tangent:
         names = [*s.loops, *(Sought(d.name) for d in s.delays for _ in d.places)]
         newton(residual, c.w, places, names, c.t + later)
 
+    def accept(self) -> None:
+        """Take over accepted memories, as at the end of a step: what a rate limiter came from, and when."""
+        values, places = self.system.accepted
+        if values.numel():
+            self.context.h[places] = self.at("accepted", lambda: values).value
+
     def unknowns(self, later: float = 0.0) -> Eliminated:
         """Which linear function of everything else w is."""
         s, nw = self.system, len(self.context.w)

@@ -114,7 +114,7 @@ def flatten(
     wiring.masks.compute()
     convert(placed, units, cache)
     settle_rates(placed, wiring.parts, cache)
-    port_rates = insert_holds(placed, cache)
+    port_rates = insert_holds(placed, cache, bool(opened))
     obey(placed, wiring.parts)
     vectors = Vectors(placed, wiring.borders, wiring.masks, perturb, opened, units)
     vectors.move_parameters(added)

@@ -138,8 +138,12 @@ def _through_branches(
     return inputs, own, ticks, time
 
 
-def insert_holds(placed: dict[str, PlacedBlock], cache: TraceCache) -> dict[Port, str]:
+def insert_holds(placed: dict[str, PlacedBlock], cache: TraceCache, opened: bool = False) -> dict[Port, str]:
     """Put a Hold before every port that samples or extrapolates; changes `placed` in place.
+
+    opened : something else may take the place of a signal, at other instants than its ticks. A port of order
+        0 that follows the rate of what drives it then gets no Hold: what is held passes as it is anyway, and
+        what comes later is not put off until the next tick
 
     Returns
     -------
@@ -179,6 +183,8 @@ def insert_holds(placed: dict[str, PlacedBlock], cache: TraceCache) -> dict[Port
                     "Put a Hold (rate transition) before it or give the port a sampling_period."
                 )
         described[inst.path, port.name] = _describe(found, hold)
+        if opened and hold.sampling_period == 0 and hold.hold_order == 0:
+            continue
         inst.drivers[k] = _hold(_Before(placed, cache, inst.path), name, source, found, hold.hold_order)
     if problems:
         raise WiringError(problems)

@@ -12,6 +12,7 @@ from blocks import (
     Gain,
     Hold,
     Integrator,
+    Mux,
     StateFeedback,
     StateSpace,
     TransferFunction,
@@ -147,13 +148,47 @@ def test_lags_of_holds_by_their_closed_forms():
     """Order 0 read all the time and at ticks; order 2 by the integral of its parabola, worked out by hand."""
     x = 0.7  # w T
     assert held_phase(7.0, 0.1) == pytest.approx(np.degrees(x / 2), rel=1e-12)
-    assert held_phase(7.0, 0.1, 0, 0.02) == pytest.approx(np.degrees(7.0 * 0.04), rel=1e-12)
+    assert held_phase(7.0, 0.1, 0, np.arange(5) * 0.02) == pytest.approx(np.degrees(7.0 * 0.04), rel=1e-12)
     e, step = np.exp(-1j * x), 1 - np.exp(-1j * x)
     moments = [step / (1j * x)]  # of s^n e^{-jxs} over 0 to 1, by parts
     for n in (1, 2):
         moments.append((n * moments[-1] - e) / (1j * x))
     parabola = moments[0] + step * moments[1] + step**2 * (moments[1] + moments[2]) / 2
     assert held_phase(7.0, 0.1, 2) == pytest.approx(-np.degrees(np.angle(parabola)), rel=1e-10)
+
+
+def through(*sensors, offset=0):
+    """A double integrator whose position is measured at ticks and whose speed is not, in one vector."""
+    d = Diagram("through")
+    p = d.add("p", StateSpace([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], np.eye(2)))
+    d.add("all", Mux(2))
+    d.add("c", StateFeedback([[4.0, 3.0]], sample="1/50", offset=offset))
+    last = p["y"][0]
+    for k, sensor in enumerate(sensors):
+        last = last >> d.add(f"s{k}", sensor)
+    d.connect(last, d["all"]["in1"])
+    d.connect(p["y"][1], d["all"]["in2"])
+    d.connect("all.out -> c.x", "c.u -> p.u")
+    return d
+
+
+def test_what_is_held_and_read_at_the_same_ticks_costs_nothing():
+    """Poles of the loop are those without the sensor's hold, so the margin is too."""
+    (row,) = delay_audit(through(Hold(sample="1/50"), Gain(1.0)), at="c.u").delays
+    (alone,) = delay_audit(through(), at="c.u").delays
+    assert (row.path, row.kind, row.without) == ("c.u", "sampling and hold", pytest.approx(alone.without))
+    faster = delay_audit(through(Hold(sample="1/100")), at="c.u")
+    assert [d.path for d in faster.delays] == ["c.u"]
+
+
+def test_what_is_read_some_time_after_it_was_sampled_costs_that_time():
+    """A controller that ticks 8 ms after the sensor: 8 ms, no half period; a slow sensor: 0 to 3 periods."""
+    late = delay_audit(through(Hold(sample="1/50"), offset="8/1000"), at="c.u")
+    found = {d.path: d.seconds for d in late.delays}
+    assert found == {"s0.y": pytest.approx(0.008, rel=1e-9), "c.u": pytest.approx(0.01, rel=1e-9)}
+    slow = delay_audit(through(Hold(sample="4/50")), at="c.u")
+    found = {d.path: d.seconds for d in slow.delays}
+    assert found == {"s0.y": pytest.approx(0.03, rel=1e-9), "c.u": pytest.approx(0.01, rel=1e-9)}
 
 
 def test_a_filter_on_the_edge_of_stability_is_no_lag():

@@ -3,8 +3,29 @@
 import numpy as np
 import pytest
 
-from blocks import Constant, DiscretePID, Sum, TransferFunction, TransportDelay
-from cosim import Diagram, margins
+from blocks import (
+    Constant,
+    DiscretePID,
+    Gain,
+    RateLimiter,
+    Saturation,
+    StateFeedback,
+    Sum,
+    TransferFunction,
+    TransportDelay,
+)
+from cosim import Diagram, linearize, margins
+from plant import (
+    Body_Rigid,
+    Constraint_Joint,
+    Control_PlantInput,
+    Control_PlantOutput,
+    Force_Vector_OneBody,
+    Model,
+    Plant,
+    Reference_Marker,
+    Reference_Variable,
+)
 
 
 def loop(T, delay, kp, ki):
@@ -48,3 +69,81 @@ def test_the_delay_margin_is_the_delay_by_which_the_loop_gets_unstable(T, delay,
         inside, outside = (middle, outside) if stable(T, delay + middle, kp, ki) else (inside, middle)
     found = margins(loop(T, delay, kp, ki), at="c.u")
     assert found.delay == pytest.approx(outside, rel=1e-4)
+
+
+def held(*between, hold_order=0):
+    """A mass, x'' = u, whose input port follows the rate of a sampled feedback u = -K (x, v)."""
+    elements = [
+        Body_Rigid(id=1, isground=True),
+        Reference_Marker(id=10, body_id=1),
+        Body_Rigid(id=2, cg_id=20, mass=1.0, inertia_xx=1.0, inertia_yy=1.0, inertia_zz=1.0),
+        Reference_Marker(id=20, body_id=2),
+        Constraint_Joint(id=1, label="slide", type="TRANSLATIONAL", i_marker_id=20, j_marker_id=10),
+        Reference_Variable(id=1, expr="0"),
+        Control_PlantInput(id=1, label="force", variable_id_list=(1,), hold_order=hold_order),
+        Force_Vector_OneBody(
+            id=1, type="ForceOnly", marker_id=20, ref_marker_id=10, fz_expression="VARVAL(1)"
+        ),
+        Reference_Variable(id=2, expr="DZ(20,10)"),
+        Reference_Variable(id=3, expr="VZ(20,10)"),
+        Control_PlantOutput(id=1, label="state", variable_id_list=(2, 3)),
+    ]
+    d = Diagram("held")
+    d.add("plant", Plant.from_model(Model.build(elements)))
+    d.add("c", StateFeedback([[4.0, 3.0]], sample="1/10"))
+    d.connect("plant.state -> c.x")
+    last = "c.u"
+    for k, block in enumerate(between):
+        d.add(f"b{k}", block)
+        d.connect(f"{last} -> b{k}.u")
+        last = f"b{k}.y"
+    d.connect(f"{last} -> plant.force")
+    return d
+
+
+def least_delay(K, T):
+    """Of a held feedback on a double integrator; poles of (x, v, u_k-1, ..., u_k-n-1) [s]."""
+
+    def stable(delay):
+        n, rest = divmod(delay, T)
+        n = int(n)
+        a = T - rest  # u_k-n acts for so long, u_k-n-1 before that
+        late, now = np.array([rest * rest / 2 + rest * a, rest]), np.array([a * a / 2, a])
+        size = n + 3
+        u = np.zeros(size)
+        u[:2] = -np.asarray(K)
+        shift = [u, *np.eye(size)[2:]]
+        A = np.zeros((size, size))
+        A[:2, :2] = [[1.0, T], [0.0, 1.0]]
+        A[:2] += np.outer(now, shift[n]) + np.outer(late, shift[n + 1])
+        A[2:] = shift[: n + 1]
+        return np.abs(np.linalg.eigvals(A)).max() < 1.0
+
+    inside, outside = 0.0, 1.0
+    assert stable(inside) and not stable(outside)
+    for _ in range(60):
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if stable(middle) else (inside, middle)
+    return outside
+
+
+@pytest.mark.parametrize(
+    "between", [(), (Gain(1.0),), (RateLimiter(2.0),), (Saturation(-5.0, 5.0), RateLimiter(2.0, 3.0))]
+)
+def test_a_port_that_follows_a_rate_does_not_round_the_delay_up_to_its_ticks(between):
+    found = margins(held(*between), at="c.u")
+    expected = least_delay([4.0, 3.0], 0.1)
+    assert abs(expected / 0.1 - round(expected / 0.1)) > 0.1  # between two ticks
+    assert found.stable and found.delay == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_rate_limiter_at_rest_passes_on_everything_at_every_tick():
+    """With a second rate there are several instants in the common period."""
+    found = []
+    for block in (Gain(1.0), RateLimiter(0.5)):
+        d = held(block)
+        d.add("slow", DiscretePID(0.5, 0.2, sample="1/4"))
+        d.connect("plant.state[0] -> slow.e")
+        found.append(np.sort(np.abs(linearize(d).poles())))
+    mode = len(found[1]) - len(found[0])  # whether the limiter follows is kept from tick to tick, a pole at 1
+    assert found[1][: len(found[0])] == pytest.approx(found[0], abs=1e-9) and (found[1][-mode:] == 1.0).all()
