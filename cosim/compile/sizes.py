@@ -88,7 +88,7 @@ class _Sizes:
         if guesses:
             self.unsure.add(path)
         try:
-            traced = self.cache.get(self.wiring.blocks[path], sizes)
+            traced = self.known(path) or self.cache.get(self.wiring.blocks[path], sizes)
         except PlantloopError as error:
             traced = self.probe[path]
             self.failed.add(path)
@@ -105,6 +105,12 @@ class _Sizes:
         self.traced[path] = traced
         for output in traced.declared.outputs:
             self.know((path, output.name), output.size)
+
+    def known(self, path: str) -> Traced | None:
+        """What was found with its ports, of a block that shares with no other and knows all its sizes."""
+        probe = self.probe[path]
+        own = not self.wiring.blocks[path].shares_equations
+        return probe if own and not (probe.guessed or probe.lenient or probe.partial) else None
 
     def guesses(self, sizes: dict[str, int], path: str) -> list[str]:
         """Inputs whose sizes come from blocks with a problem."""

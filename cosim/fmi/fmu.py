@@ -411,10 +411,9 @@ class FMU(Block):
 
     def uncoupled(self) -> Block:
         """The same with sampled outputs and held inputs."""
-        setup = self._setup
         if self.interface.kind != "cs":
             return self
-        given = (setup, self._communication_step, self.offset, None, self.drawn_fields)
+        given = (self._setup, self._communication_step, self.offset, None, self.drawn_fields)
         return replace(driven_co_simulation(*given), sampled=True)
 
     def define(self, b: Equations) -> None:

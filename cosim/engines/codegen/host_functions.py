@@ -18,7 +18,8 @@ def calls_python(function: ca.Function) -> bool:
 
 def called(function: ca.Function) -> Iterator[ca.Function]:
     """Functions a flat function calls, in the order of its instructions, as often as it calls them."""
-    calls = [k for k in range(function.n_instructions()) if function.instruction_id(k) == ca.OP_CALL]
+    number, kind = function.n_instructions(), function.instruction_id
+    calls = [k for k in range(number) if kind(k) == ca.OP_CALL] if function.find_functions(0) else []
     instructions: ca.SX | list[ca.SX] = function.instructions_sx() if calls else []
     for k in calls:
         yield instructions[k].which_function()

@@ -24,8 +24,7 @@ def expressions(system: System) -> dict[str, ca.SX]:
     resets = [value for e in system.events for _, _, value in e.resets]
     found["resets"] = _stacked(*resets)
     found["accepted"] = _stacked(system.accepted[0])
-    jacobian = ca.jacobian(system.residual, system.w[: system.residual.numel()])
-    found["residual"] = _stacked(system.residual, ca.vec(ca.densify(jacobian)))
+    found["residual"] = _residual(system)
     found["starting"] = _stacked(system.starting[0])
     found["delayed"] = _stacked(*[d.signal for d in system.delays])
     found["seconds"] = _stacked(*[d.seconds for d in system.delays])
@@ -45,13 +44,27 @@ def crossing_places(system: System) -> dict[str, list[int]]:
 
 def whole(system: System) -> tuple[list[str], ca.Function]:
     """All of them as one function, and the names of its outputs; further outputs are values of blocks."""
+    return system.derived.get("whole", lambda: _whole(system))
+
+
+def _whole(system: System) -> tuple[list[str], ca.Function]:
     found = expressions(system)
     seams = [s.seams for s in system.schedule]
     return [*found], system.function("native", lambda: [*found.values(), ca.vertcat(ca.SX(0, 1), *seams)])
 
 
+def _residual(system: System) -> ca.SX:
+    """The mismatch of loops, and its Jacobian in the unknowns."""
+    if not system.residual.numel():
+        return _stacked()
+    jacobian = ca.jacobian(system.residual, system.w[: system.residual.numel()])
+    return _stacked(system.residual, ca.vec(ca.densify(jacobian)))
+
+
 def _stacked(*parts: ca.SX) -> ca.SX:
     """All results of a function as one dense column."""
+    if len(parts) == 1 and parts[0].is_dense() and parts[0].is_column():
+        return parts[0]
     return ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
 
 

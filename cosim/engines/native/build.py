@@ -106,7 +106,7 @@ class Compiled:
             start += size
         self.host_functions: Sequence[HostFunction] = ()
         if system.calls:
-            self.host_functions = described(host_functions([whole(system)[1]]), system.calls)
+            self.host_functions = described(_hosted(system)[0], system.calls)
         self.numbers = bindings.Pointers(tables.numbers)
         self.tables, self._kept = tables_of(system)
         self.workspace = self.runtime.pl_workspace_size(known, self.tables) // 8 + 2  # doubles
@@ -223,8 +223,19 @@ def _key(
     for part in (part for f in (function, *more) for part in tables.identity(f)):
         digest.update(part)
     if system.calls:
-        digest.update(repr(numbers_called([function], host_functions([function]))).encode())
+        digest.update(repr(_hosted(system)[1]).encode())
     return digest.hexdigest()[:40]
+
+
+def _hosted(system: System) -> tuple[list[ca.Function], list[list[int]]]:
+    """What the code of a system asks the host for, and the numbers of what it calls."""
+
+    def found() -> tuple[list[ca.Function], list[list[int]]]:
+        function = whole(system)[1]
+        host = host_functions([function])
+        return host, numbers_called([function], host)
+
+    return system.derived.get("hosted", found)
 
 
 @once

@@ -124,3 +124,26 @@ def test_a_binary_of_one_instance_at_a_time_is_unloaded_after_it(version: str) -
         del fmu
         gc.collect()
         assert library() is None
+
+
+def test_the_equations_of_an_fmu_are_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two blocks are one FMU each is found once more: each has an instance of its own."""
+    found, define = [], FMU.define
+    monkeypatch.setattr(FMU, "define", lambda self, b: (found.append(self), define(self, b))[1])
+    fmu = FMU(build_fmu("ball"), kind="me")
+    alone(fmu).system()
+    assert len(found) == 1
+    d = Diagram("two")
+    d.add("a", fmu)
+    d.add("b", fmu)
+    assert len({id(call.make) for call in d.system().calls}) == 2
+    assert len(found) == 3
+    r = simulate(d, until=1.0, initial={"a.h": 2.0}, engine="native")
+    assert r["b.h"][-1] == pytest.approx(simulate(alone(fmu), until=1.0)["unit.h"][-1])
+    assert r["a.h"][-1, 0] == pytest.approx(ball_from_2_m(1.0))
+
+
+def ball_from_2_m(t: float) -> float:
+    """Height after its first bounce."""
+    bounce = math.sqrt(4 / 9.81)
+    return 0.7 * 9.81 * bounce * (t - bounce) - 9.81 / 2 * (t - bounce) ** 2
