@@ -193,7 +193,8 @@ class SystemAtPoint:
             self._place(at)
         if not self.context.started and len(self.system.starting[1]):
             self._moved = True
-            self.choose_branches()
+            with self.looking():
+                self.choose_branches()
 
     def choose_branches(self) -> None:
         """Branches, and what else is found before a run, as they are at this point."""

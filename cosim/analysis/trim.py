@@ -72,14 +72,16 @@ def trim(
     prefix = model.prefix
     named = lambda given, what: {n.removeprefix(prefix): v for n, v in mapped(given, what).items()}
     several = lambda given, what: [n.removeprefix(prefix) for n in listed(given, what)]
-    return _Trim(
+    wanted = _Trim(
         model,
         named(u, "u"),
         named(y, "y"),
         several(free, "free"),
         several(fixed, "fixed"),
         {name: _limits_of(name, value) for name, value in named(bounds, "bounds").items()},
-    ).solve(tolerance)
+    )
+    with model.looking():
+        return wanted.solve(tolerance)
 
 
 def _at_ticks(system: System) -> list[Segment]:

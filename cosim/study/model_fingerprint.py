@@ -69,7 +69,7 @@ def as_texts(value: Any, depth: int = 0) -> Iterator[str]:
         case types.FunctionType():
             inner = (*_code(value.__code__), value.__defaults__, *_used(value))
         case PythonCall():
-            inner = [v for n, v in sorted(vars(value).items()) if n != "this"]
+            inner = [v for n, v in sorted(vars(value).items()) if n[0] != "_" and n != "this"]  # no addresses
         case Block() if value.reaches:  # the files it writes are not part of it
             yield repr(value)
         case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):  # blocks too

@@ -39,3 +39,7 @@ def test_too_many_instants_are_refused():
     assert common([F(1, 6), F(1, 4), F(2)]) == 2
     with pytest.raises(PlantloopError, match="have 50001 ticks in their common period"):
         CommonPeriod.of([Ticks(F(1), F(0)), Ticks(F(1, 50_000), F(0))])
+
+
+def test_as_many_instants_as_there_may_be_are_taken():
+    assert len(CommonPeriod.of([Ticks(F(1), F(1, 2)), Ticks(F(1, 49_999), F(0))]).instants) == 50_000

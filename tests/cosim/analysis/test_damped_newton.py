@@ -52,3 +52,18 @@ def test_an_unknown_on_a_bound_may_leave_it_inwards():
     equations, _ = counted(lambda v: v - np.array([0.25, -0.25]), lambda v: np.eye(2))
     found = damped_newton(equations, np.array([-1.0, 1.0]), -np.ones(2), np.ones(2))
     assert found == pytest.approx([0.25, -0.25])
+
+
+@pytest.mark.parametrize("start", [np.ones(2), np.array([3.0, 3.0])])
+def test_equations_that_say_one_thing_twice_are_solved_by_the_shortest_step(start):
+    """x + y = 4, and twice that: from the diagonal to (2, 2)."""
+    a = np.array([[1.0, 1.0], [2.0, 2.0], [0.1, 0.1]])
+    equations, asked = counted(lambda v: a @ v - a @ [2.0, 2.0], lambda v: a)
+    found = damped_newton(equations, start, -FREE, FREE)
+    assert found == pytest.approx([2.0, 2.0], rel=1e-12) and len(asked) <= 4
+
+
+def test_an_equation_that_nothing_changes_has_no_part():
+    equations, asked = counted(lambda v: [v[0] - 3.0, 7.0], lambda v: [[1.0], [0.0]])
+    assert damped_newton(equations, np.ones(1), -FREE[:1], FREE[:1]) == pytest.approx([3.0])
+    assert len(asked) <= 3

@@ -152,3 +152,26 @@ def test_counts_of_events_where_only_rises_are_heard():
     assert found["calls.call -> first.go"].cure == "List 'go' in calls= instead of events=."
     assert found["first.turned -> once.trigger"].cure == "Use a FunctionCall."
     assert not any(f.fault for f in found.values())
+
+
+@pytest.mark.parametrize("count", [5, 6, 7])
+def test_six_names_are_listed_and_dots_stand_for_more(count):
+    d = Diagram()
+    d.connect(d.add("source", Constant(np.ones(count)))["y"], d.add("apart", Demux(count))["in"])
+    (found,) = of(d, "open outputs")
+    names = ", ".join(f"out{k}" for k in range(1, min(count, 6) + 1))
+    assert f"outputs {names}{', ...' if count > 6 else ''} of 'apart'" in found.text
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_three_blocks_are_named_for_a_rate(count):
+    d = chain(*[("1/10", "1/5")] * count)
+    (found,) = [f for f in of(d, "rates") if "a whole period or more" in f.text]
+    names = ", ".join(f"d{k}" for k in range(min(count, 3)))
+    assert f"(of {names}{', ...' if count > 3 else ''})" in found.text
+
+
+@pytest.mark.parametrize(("age", "late"), [("1/20", False), ("51/1000", True)])
+def test_a_sample_is_late_from_half_a_period_on(age, late):
+    found = of(chain((0.1, 0), (0.1, age)), "rates")
+    assert [f.text.endswith("when it is 0.051 s old") for f in found] == [True] * late

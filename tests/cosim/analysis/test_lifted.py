@@ -24,6 +24,7 @@ from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from cosim import Diagram, Enabled, linearize
 from cosim.analysis.common_period import CommonPeriod
+from tests.helpers.made import Made
 from tests.helpers.runs import Simulation, simulate
 
 A, B, C = np.array([[0.0, 1.0], [-4.0, -0.4]]), np.array([[0.0], [4.0]]), np.array([[1.0, 0.0]])
@@ -260,3 +261,32 @@ def test_what_leaves_two_delays_at_one_time_keeps_its_place(first):
     for inputs in ((pulse, nothing), (nothing, pulse)):
         found = control.forced_response(model, inputs=np.array(inputs)).outputs
         np.testing.assert_allclose(found, np.array([u[0] * area for u in inputs]), atol=1e-12)
+
+
+def test_components_of_what_is_on_its_way_are_numbered():
+    d = Diagram("d")
+    for name, size in (("one", 1), ("two", 2)):
+        hold = d.add(f"{name}_hold", Hold(sample=0.1))
+        d.connect(d.inport(f"{name}_u", size=size), hold["u"])
+        hold >> d.add(f"{name}", TransportDelay(0.15)) >> d.add(f"{name}_x", Integrator(np.zeros(size)))
+    labels = linearize(d, inputs=["one_u", "two_u"], outputs=["one_x.y", "two_x.y"]).state_labels
+    late = [n for n in labels if not n.startswith(("one_x", "two_x"))]
+    assert {n.rpartition("_")[0] for n in late} == {"one_past", "two_past[0]", "two_past[1]"}
+
+
+def test_what_is_sampled_is_where_it_is_in_the_period():
+    """x+ = m x at 0, 0.2, ... s, m = 2 + sin(10 pi t + 0.3) at 0.05, 0.15, ...: it reads that of -0.05 s."""
+
+    def fast(b):
+        b.output("m", 2.0 + np.sin(10.0 * np.pi * b.time + 0.3), sample="1/10", offset="1/20")
+
+    def slow(b):
+        m, x = b.input("m", 1), b.discrete("x", 1.0, "1/5")
+        b.update(x, m * x)
+        b.output("y", x)
+
+    d = Diagram("d")
+    d.connect(d.add("fast", Made(fast))["m"], d.add("slow", Made(slow))["m"])
+    model = linearize(d, inputs=[], outputs=["slow.y"])
+    poles = model.poles()
+    assert poles[np.argmax(np.abs(poles))] == pytest.approx(2.0 - np.cos(0.3))

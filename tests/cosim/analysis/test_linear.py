@@ -25,6 +25,7 @@ from blocks import (
     Step,
     Sum,
     TransferFunction,
+    TransportDelay,
     UnitDelay,
 )
 from blocks.contract.declared import PortHold
@@ -32,6 +33,7 @@ from blocks.contract.memories import DiscreteState
 from cosim import Diagram, linearize, trim
 from tests.helpers.checked import closed_form, independent
 from tests.helpers.linearised import Pendulum, Spacecraft
+from tests.helpers.made import Made
 from tests.helpers.runs import Simulation, build, simulate
 
 A, B = np.array([[0.0, 1.0], [-4.0, -0.4]]), np.array([[0.0], [4.0]])
@@ -446,3 +448,51 @@ def test_the_name_of_a_block_offers_its_outputs():
     with pytest.raises(PlantloopError, match="no input 'q'; there are none"):
         linearize(d, "q", "p.y")
     assert linearize(d, "r.y", "p.y").A[0, 0] == -2.0
+
+
+def test_a_model_without_inputs_has_matrices_without_columns():
+    d = Diagram("free")
+    d.add("x", Integrator(1.0)) >> d.add("k", Gain(-2.0)) >> d["x"]
+    model = linearize(d, inputs=[], outputs=["x.y", "k.y"])
+    assert (model.B.shape, model.D.shape, model.ninputs) == ((1, 0), (2, 0), 0)
+    assert model.A.tolist() == [[-2.0]] and model.C.ravel().tolist() == [1.0, -2.0]
+
+
+def test_the_handle_of_a_subsystem_stands_for_it_with_its_parameters():
+    """x' = -k x + u with k = 2 inside and 5 given; a block's handle is the block."""
+    inner = Diagram("inner")
+    k = inner.parameter("k", 2.0)
+    s, x, g = inner.add("s", Sum("+-")), inner.add("x", Integrator()), inner.add("g", Gain(k))
+    inner.connect(inner.inport("u"), s["in1"])
+    inner.connect(g["y"], s["in2"])
+    s >> x >> g
+    inner.outport("y", x["y"])
+    d = Diagram("outer")
+    handles = d.add("own", inner), d.add("given", inner, parameters={"k": 5.0}), d.add("gain", Gain(7.0))
+    assert [linearize(h).A.tolist() for h in handles[:2]] == [[[-2.0]], [[-5.0]]]
+    assert linearize(handles[2]).D.tolist() == [[7.0]]
+
+
+@pytest.mark.parametrize("t", [0.0, 2.0])
+def test_a_model_with_a_delay_is_that_of_its_time(t):
+    """x' = -(1 + t) x(t - 0.1) + u: the slope through the delay is -(1 + t), for whichever approximant."""
+
+    def equations(b):
+        u, seen, x = b.input("u", 1), b.input("seen", 1), b.continuous("x", 1.0)
+        b.derivative(x, -(1.0 + b.time) * seen + u)
+        b.output("y", x)
+
+    d = Diagram("d")
+    it, late = d.add("it", Made(equations)), d.add("late", TransportDelay(0.1))
+    d.connect(d.inport("u"), it["u"])
+    d.connect(it["y"], late["u"])
+    d.connect(late["y"], it["seen"])
+    at = None
+    if t:
+        run = Simulation(d, engine="reference")
+        run.advance(t)
+        at = run.snapshot()
+    model = linearize(d, inputs=["u"], outputs=["it.y"], at=at, pade=3)
+    s, p = 0.7j, control.pade(0.1, 3)
+    delay = np.polyval(p[0], s) / np.polyval(p[1], s)
+    assert model(s) == pytest.approx(1.0 / (s + (1.0 + t) * delay), rel=1e-9)

@@ -2,12 +2,17 @@
 
 import itertools
 
+import control
 import numpy as np
+import pytest
 
-from blocks import Function, Hold, Integrator, StateSpace, Sum
-from cosim import linearize
+from blocks import Function, Hold, Integrator, StateSpace, Sum, TransportDelay
+from cosim import Diagram, linearize
+from plant import Plant
+from plant.elements import Control_PlantInput, Control_PlantOutput, Reference_Variable
 from tests.helpers.made import Made
 from tests.helpers.runs import Simulation, build
+from tests.helpers.slider import PUSH, on_rail
 
 
 def oscillator(b):
@@ -72,3 +77,21 @@ def test_a_snapshot_keeps_the_samples_its_hold_has_taken():
         first, second = u + (u - v) / 2, u / 2 + (u - v) / 3  # integrals of u(s), and of u(s) s/T, over T
         np.testing.assert_allclose(ss.A, [[1.0, -0.2 * second], [0.0, 0.0]], rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(ss.B, [[0.2 * (first + second)], [1.0]], rtol=1e-12)
+
+
+def test_states_that_are_tied_stand_beside_those_of_a_delay():
+    """2 kg on a rail in absolute coordinates, where two of 13 states are free, pushed late: 1 / (m s^2)."""
+    push = Reference_Variable(id=1, expr="0")
+    shown = Reference_Variable(id=2, expr="DX(20,10)")
+    ports = (
+        Control_PlantInput(id=1, label="F", variable_id_list=(1,)),
+        Control_PlantOutput(id=1, label="x", variable_id_list=(2,)),
+    )
+    d = Diagram("d")
+    rail = d.add("rail", Plant.from_model(on_rail(push, shown, PUSH, *ports), coordinates="absolute"))
+    d.connect(d.inport("u"), d.add("late", TransportDelay(0.1))["u"])
+    d.connect(d["late"]["y"], rail["F"])
+    model = linearize(d, inputs=["u"], outputs=["rail.x"], pade=2)
+    s, (above, below) = 0.7j, control.pade(0.1, 2)
+    assert model.nstates == 4
+    assert model(s) == pytest.approx(np.polyval(above, s) / np.polyval(below, s) / (2.0 * s * s), rel=1e-9)

@@ -6,6 +6,7 @@ import pytest
 
 from blocks import Constant, DiscretePID, Gain, Integrator
 from cosim import Diagram, margins
+from cosim.analysis.loop_pictures import step_response
 
 PLANT = control.tf([3.0], [0.2, 1.0])
 
@@ -60,3 +61,23 @@ def test_several_rates_answer_as_one_that_is_written_as_two():
     a, b = margins(one, at="c.u"), margins(two, at="c.u")
     n = min(len(a.step), len(b.step))
     assert b.dt == 0.04 and np.abs(a.step[:n] - b.step[:n]).max() < 1e-12
+
+
+def test_what_grows_is_shown_for_eight_times_its_own_time_whatever_decays():
+    """x' = 0.5 x beside a slow -0.01 and a fast -5, and z+ = 1.1 z."""
+    A = np.diag([0.5, -0.01, -5.0])
+    found = step_response(A, np.ones((3, 1)), np.ones((1, 3)), np.zeros((1, 1)), 0.0, np.zeros(1))
+    assert found[-1, 0] == pytest.approx(8.0 / 0.5)
+    t = found[:, 0]
+    exact = (np.exp(0.5 * t) - 1) / 0.5 + (1 - np.exp(-0.01 * t)) / 0.01 + (1 - np.exp(-5 * t)) / 5
+    assert 1.0 - found[:, 1] == pytest.approx(exact, rel=1e-9, abs=1e-9)
+    sampled = step_response(
+        np.diag([1.1, 0.99]), np.ones((2, 1)), np.ones((1, 2)), np.zeros((1, 1)), 0.2, np.zeros(1)
+    )
+    assert sampled[-1, 0] == pytest.approx(8.0 / (np.log(1.1) / 0.2), abs=0.2)
+
+
+def test_minus_one_is_in_the_middle_of_nyquists_picture():
+    figure = margins(loop(Gain(0.2)), at="c.y").plot()
+    (axes,) = [a for a in figure.axes if a.get_xlabel() == "Re L"]
+    assert sum(axes.get_ylim()) == 0.0 and axes.get_xlim()[0] < -1.0 < axes.get_xlim()[1]

@@ -267,3 +267,18 @@ def test_a_model_that_moves_is_told():
     assert "(the rate of hinge.q is 1)" in run_deck(deck(moving, LINEAR)).steps[0].text
     after = run_deck(deck(moving, simulate("Static") + LINEAR)).steps[1].text
     assert "not at rest" not in after
+
+
+def test_shapes_are_magnitudes_and_phases_beside_the_largest():
+    """x1 = -2 x2 in the mode at -1, where x3 has no part; x3 alone in the mode at -4."""
+    A = np.array([[-1.0, 0.0, 0.0], [-1.0, -3.0, 0.0], [0.0, 0.0, -4.0]])
+    model = control.ss(A, np.zeros((3, 1)), np.zeros((1, 3)), 0, states=["one", "other", "x"])
+    lines = modes_of(model).shapes().splitlines()
+    assert lines[0] == "mode 1: 0 Hz, damping 1.000000"
+    assert [line.split() for line in lines[1:4]] == [
+        ["one", "1.000000e+00", "0.000"],
+        ["other", "5.000000e-01", "180.000"],
+        ["x", "0.000000e+00", "0.000"],
+    ]
+    assert [float(line.split()[1]) for line in lines[-3:]] == [0.0, 0.0, 1.0]
+    assert {line.index("e+00") for line in lines[1:4:2]} == {lines[1].index("e+00")}

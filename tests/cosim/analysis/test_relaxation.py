@@ -61,3 +61,14 @@ def test_a_bound_is_where_it_ends():
 def test_what_never_rests_comes_back_too():
     motion = of_energy(lambda q: np.array([1.0, 0.0 * q[1]]), lambda q: np.zeros((2, 2)))
     assert relaxed(motion, np.zeros(4)).shape == (4,)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_first_step_does_not_leap_over_the_next_hilltop(side):
+    """V = -100 cos x at 1.45, nearly where it is steepest: a step of 1 s leads into the hollow beyond."""
+    motion = Descent(
+        lambda x: np.array([x[1], -100.0 * np.sin(x[0])]),
+        lambda x: np.array([[0.0, 1.0], [-100.0 * np.cos(x[0]), 0.0]]),
+        lambda x: x, np.array([False, True]), np.full(2, -np.inf), np.full(2, np.inf),
+    )  # fmt: skip
+    assert relaxed(motion, np.array([1.45 * side, 0.0])) == pytest.approx([0.0, 0.0], abs=1e-9)

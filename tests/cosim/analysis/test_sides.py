@@ -25,6 +25,7 @@ from cosim.analysis.sides import Sides
 from cosim.run.context import Context
 from plant import Plant
 from tests.helpers.decks import body, deck, joint, marker
+from tests.helpers.made import Made
 
 G = 9.81
 
@@ -180,3 +181,27 @@ def test_a_system_without_modes_has_no_sides():
     system = fed_back(Gain(1.0)).system()
     sides = Sides(system, Context.initial(system))
     assert not (sides.several or sides.open or sides.find())
+
+
+def test_what_trim_calls_is_made_once_and_for_each_look_at_the_sides_and_closed():
+    """A function with an instance beside a dead zone; every evaluation made one, and none was closed."""
+    living, made = [], []
+
+    class Own:
+        def __init__(self):
+            living.append(self)
+            made.append(1)
+
+        def close(self):
+            living.remove(self)
+
+    def equations(b):
+        u, x = b.input("u", 1), b.continuous("x", 3.0)
+        late = b.opaque("f", lambda own, t, v: 2.0 * v, x, 1, make=Own)
+        b.derivative(x, u - b.where_event(late - 0.5, late - 0.5, 0.0 * late))
+        b.output("y", x)
+
+    d = Diagram("d")
+    d.connect(d.inport("u"), d.add("it", Made(equations))["u"])
+    assert trim(d, u={"u": 1.0}).states["it.x"] == pytest.approx([0.75])
+    assert not living and len(made) <= 6

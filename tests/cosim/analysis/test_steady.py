@@ -20,6 +20,7 @@ from plant.elements import (
     Reference_Marker,
     Reference_Variable,
 )
+from tests.helpers.made import Made
 from tests.helpers.slider import ALONG
 
 OMEGA, STIFFNESS = 3.0, 25.0
@@ -97,3 +98,30 @@ def test_the_matrix_is_not_disturbed_by_the_look_ahead():
     still = linearize(turntable("absolute", 0.0), states="full")
     stiff = np.abs(still.A) > 1.0
     np.testing.assert_allclose(moving.A[stiff], still.A[stiff], rtol=1e-9)
+
+
+def oscillators(*amplitudes, stiffness=1e-2):
+    """q'' = -k q each, at q = 0 with these velocities: the motion is unsteady, however slow."""
+
+    def equations(b):
+        for k, v in enumerate(amplitudes):
+            q, w = b.continuous(f"q{k}", 0.0), b.continuous(f"w{k}", v, static="zero")
+            b.derivative(q, w)
+            b.derivative(w, -stiffness * q)
+        b.output("y", q)
+
+    return Made(equations)
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_a_slow_swing_is_no_steady_motion(size):
+    """By |A f| beside |A| |f|, in whatever units."""
+    with pytest.warns(MovingPointWarning, match=r"the motion of w0 changes"):
+        linearize(oscillators(1.0 * size))
+
+
+def test_the_three_that_change_most_are_named():
+    with pytest.warns(MovingPointWarning, match=r"the motion of w3, w1, w2 changes"):
+        linearize(oscillators(0.1, 0.3, 0.2, 0.4))
+    with pytest.warns(MovingPointWarning, match=r"the motion of w1, w0 changes"):
+        linearize(oscillators(0.1, 0.3, 0.0))

@@ -1,0 +1,94 @@
+"""What of a model besides its equations makes results others: code, values and files, down to some depth."""
+
+import dataclasses
+from functools import partial
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from blocks import Gain
+from blocks.contract.callback import PythonCall
+from cosim.study.model_fingerprint import DEPTH, as_texts
+
+
+def texts(value):
+    return list(as_texts(value))
+
+
+def nested(value, levels):
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def test_numbers_are_looked_at_twelve_levels_deep_and_no_further():
+    assert DEPTH == 12 and texts(nested(1.0, 12)) != texts(nested(2.0, 12))
+    assert texts(nested(1.0, 13)) == texts(nested(2.0, 13))
+    round_and_round = []
+    round_and_round.append(round_and_round)
+    assert texts(round_and_round) == ["list"] * (DEPTH + 1)
+
+
+@dataclasses.dataclass
+class Pair:
+    a: float
+    b: object
+
+
+def scaled(k):
+    return lambda t, u: k * u
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (1, 2),
+        (1, 1.0),
+        (1, True),
+        ("a", "b"),
+        (b"a", b"b"),
+        (None, 0),
+        ([1, 2], [2, 1]),
+        ([1], (1,)),
+        ({"a": 1}, {"a": 2}),
+        ({"a": 1}, {"b": 1}),
+        (np.zeros(2), np.zeros((2, 1))),
+        (np.zeros(2), np.ones(2)),
+        (np.float32(1), np.float64(1)),
+        (partial(max, 1), partial(max, 2)),
+        (partial(max, key=abs), partial(max)),
+        (scaled(1.0), scaled(2.0)),
+        (lambda t, u: u, lambda t, u: -u),
+        (lambda u=1: u, lambda u=2: u),
+        (Pair(1.0, 2.0), Pair(2.0, 2.0)),
+        (Pair(1.0, [1]), Pair(1.0, [2])),
+        (Gain(1.0), Gain(2.0)),
+        (PythonCall("f", scaled(1.0), 1, 1), PythonCall("f", scaled(2.0), 1, 1)),
+        (PythonCall("f", scaled(1.0), 1, 1), PythonCall("f", scaled(1.0), 1, 1, jacobian=scaled(1.0))),
+    ],
+)
+def test_what_differs_has_other_texts(one, other):
+    assert texts(one) != texts(other)
+
+
+def test_what_is_alike_has_the_same_texts():
+    for make in (lambda: Pair(1.0, [np.arange(3)]), lambda: scaled(3.0), lambda: Gain([1.0, 2.0])):
+        assert texts(make()) == texts(make())
+
+
+def test_a_function_in_equations_counts_by_its_code_wherever_it_lies_in_memory():
+    """Its address was part of it, and derivatives asked for: no other process went on with a study."""
+    one, other = (PythonCall("f", scaled(1.0), 1, 1, jacobian=scaled(2.0)) for _ in range(2))
+    other.jacobian()
+    assert texts(one) == texts(other)
+    t, u = ca.MX.sym("t"), ca.MX.sym("u")
+    assert ca.Function("f", [t, u], [other(t, u)])(0.0, 3.0) == 3.0
+
+
+def test_files_count_by_their_content(tmp_path):
+    for name, content in (("a.txt", "1"), ("b.txt", "1"), ("c.txt", "2")):
+        (tmp_path / name).write_text(content)
+    a, b, c = (tmp_path / f"{name}.txt" for name in "abc")
+    assert texts(a) == texts(b) != texts(c) and texts(str(a)) == texts(str(b)) != texts(str(c))
+    assert texts(tmp_path / "gone.txt")[-1] == "gone.txt"
