@@ -407,8 +407,8 @@ class Parser:
             if word == TIME:
                 return Named(column, TIME)
             known = [*CONSTANTS, TIME, *FUNCTIONS, *REDUCTIONS]
-            hint = near_miss(word, known) if len(word) > 1 else ""
-            raise self.error(f"'{word}' is no name: a signal is block.port. {hint}".rstrip(), column)
+            more = f"; {near_miss(word, known)}" if len(word) > 1 else "."
+            raise self.error(f"'{word}' is no name: a signal is block.port{more}", column)
         arguments = [self._implies()]
         while self._take(",") is not None:
             arguments.append(self._implies())

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -148,3 +149,41 @@ def test_a_folder_that_is_moved_or_removed_meanwhile_ends_the_run(loop, tmp_path
     if not gone:
         assert 0 < len(open_study(moved).table.query("status == 'done'")) < len(study)
         assert study.run(moved, resume=True).complete
+
+
+def test_the_lock_is_let_go_of_although_others_still_have_the_folder_open(monkeypatch, tmp_path):
+    """As a process that was forked meanwhile does."""
+    opened, plain = [], os.open
+
+    def also(*given):
+        found = plain(*given)
+        opened.append(os.dup(found))
+        return found
+
+    monkeypatch.setattr(folder_lock.os, "open", also)
+    with alone_in(str(tmp_path / "out")):
+        (tmp_path / "out" / "file").write_text("")
+        assert len(opened) == 1
+    monkeypatch.setattr(folder_lock, "LONGEST_WAIT", 0.0)
+    with alone_in(str(tmp_path / "out")):
+        pass
+    for number in opened:
+        os.close(number)
+
+
+def test_three_seconds_are_waited_with_pauses(monkeypatch, tmp_path):
+    """By a clock that goes on in pauses alone."""
+    now, pauses = [50.0], []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(folder_lock, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    with alone_in(str(tmp_path / "out")):
+        with (
+            pytest.raises(PlantloopError, match="another run of a study is writing"),
+            alone_in(str(tmp_path / "out")),
+        ):
+            pass
+        assert 3.0 < sum(pauses) < 3.2 and max(pauses) < 0.2

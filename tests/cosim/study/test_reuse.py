@@ -69,3 +69,16 @@ def test_what_changed_is_named_and_nothing_is_written(quiet, tmp_path):
         requirements=[{"name": "low", "always": "lag.y < 0.8"}],
     )  # fmt: skip
     assert other.run(tmp_path / "new", reuse=tmp_path / "old", workers=1).complete  # nothing is the same
+
+
+def test_chunks_of_which_only_some_cases_are_known(quiet, tmp_path):
+    """40 cases in chunks of several, of which every other one was run before, in another order."""
+    gains = np.linspace(0.1, 4.0, 40)
+    study_of(quiet, gains[::-2].tolist()).run(tmp_path / "old", workers=1)
+    new = study_of(quiet, gains.tolist())
+    told = []
+    s = new.run(tmp_path / "new", workers=1, reuse=tmp_path / "old", progress=told.append)
+    assert told[0].done == 20 and s.store.manifest.chunk > 1
+    fresh = new.run(tmp_path / "fresh", workers=1)
+    pd.testing.assert_frame_equal(s.table.drop(columns="wall_time"), fresh.table.drop(columns="wall_time"))
+    assert np.array_equal(s.signals["lag.y"], fresh.signals["lag.y"])

@@ -1,12 +1,17 @@
 """Searches find what is known in closed form, are studies, and go on where they were interrupted."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from blocks import Constant, Gain, Integrator, PlantloopError, Product, Sum
 from cosim import Diagram, Study, open_study
 from cosim.cli.cli import app
+from cosim.study.opened import StudyResult
+from cosim.study.search import Aim, _found
 
 
 @pytest.fixture
@@ -222,3 +227,15 @@ def test_nothing_to_vary(tmp_path):
     with pytest.raises(PlantloopError, match="nothing may vary"):
         study.falsify(tmp_path / "out", "r")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("least", "points", "case"), [(False, [2, 3], 4), (True, [2], 5)])
+def test_the_best_point_and_the_variant_that_decides_it(least, points, case):
+    """The largest of two variants counts, (5, 9), (3, 7), (1, 9), (2.5, 6), or the least of f, 4, 2, 0, 1."""
+    f, g = [[5, 4], [2, 3], [1, 0], [2.5, 1]], [[9, 9], [7, 1], [8, 9], [2, 6]]
+    table = pd.DataFrame(
+        {"f": np.ravel(f).astype(float), "g": np.ravel(g).astype(float), "status": ["done"] * 8}
+    )
+    aim = Aim(("f",) if least else ("f", "g"), (), least)
+    found = _found(StudyResult(SimpleNamespace(table=lambda: table)), aim, 2)
+    assert sorted({int(k) // 2 for k in found.front.index}) == points and found.case == case

@@ -1,10 +1,14 @@
 """Sobol indices and elementary effects of test functions known in closed form, and beside SALib's."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from blocks import Constant, PlantloopError
 from cosim import Diagram, Study, open_study
+from cosim.study.sensitivity import sensitivity
 
 PI = np.pi
 
@@ -117,3 +121,20 @@ def test_a_design_needs_whole_groups():
                 "parameters": {n: {"low": 0.0, "high": 1.0} for n in ("a.value", "b.value")},
             },
         )  # fmt: skip
+
+
+def test_ten_cases_are_enough_and_a_regression_is_sorted_by_numbers_not_by_ranks():
+    """y = 1000 p + q, where p is 1 once, as q is largest, and small otherwise: by ranks q is first."""
+    table = pd.DataFrame({"q": np.arange(10.0), "p": [0.1, -0.1] * 4 + [0.1, 1.0]})
+    table["y"] = 1000.0 * (table["p"] > 0.5) + table["q"]
+
+    def view(count):
+        manifest, some = SimpleNamespace(design="", parameters=["q", "p"]), table.iloc[:count]
+        store = SimpleNamespace(manifest=manifest)
+        return SimpleNamespace(store=store, table=some, column=lambda name: some[name].to_numpy())
+
+    found = sensitivity(view(10), "y", "regression")
+    assert list(found.index) == ["p", "q"] and abs(found["regression"]["p"]) > 0.9
+    assert found["rank correlation"]["q"] > 0.999 > found["rank correlation"]["p"]
+    with pytest.raises(PlantloopError, match="9 cases have a value of 'y', expected 10 or more"):
+        sensitivity(view(9), "y", "regression")
