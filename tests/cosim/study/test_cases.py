@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from blocks import PlantloopError
 from cosim.study.cases import Cases, _from_file, seeds_of
 from cosim.study.stored_rows import check_cases
+from cosim.study.wanted_cases import numbers_of_cases
 
 WORD = 2**64
 
@@ -62,3 +64,31 @@ def test_numbers_of_cases_that_are_none(cases, text):
         check_cases(np.array(cases), 3)
     check_cases(np.array([2, 0]), 3)
     check_cases(np.zeros(0, np.int64), 0)
+
+
+@pytest.mark.parametrize("given", [[0, 2], (2, 0), range(3), np.array([1, 2], np.uint8), [np.int64(2)]])
+def test_lists_of_numbers_of_cases(given):
+    assert numbers_of_cases(given, 3).tolist() == list(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [3],
+        [-1],
+        [True],
+        [1.0],
+        1,
+        None,
+        "01",
+        b"\0\1",
+        bytearray(b"\0\1"),
+        {0, 1},
+        {0: 1},
+        np.array([[0, 1]]),
+    ],
+)
+def test_what_lists_no_numbers_of_cases(given):
+    with pytest.raises(PlantloopError, match="expected a list of numbers from 0 to 2"):
+        numbers_of_cases(given, 3)

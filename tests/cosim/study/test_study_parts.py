@@ -11,7 +11,9 @@ import pytest
 
 from blocks import PlantloopError
 from cosim import Study
+from cosim.scenario import load_scenario
 from cosim.study import executors, study_progress, suspects
+from cosim.study.bases import Base
 from cosim.study.between import SignalCourse
 from cosim.study.executors import processors
 from cosim.study.folder import Folder
@@ -28,6 +30,7 @@ from cosim.study.study_schema import RequirementTable
 from cosim.study.study_units import units_of
 from cosim.study.verdicts import watched
 from cosim.study.work import Tally
+from tests.helpers.decks import deck, pendulum
 from tests.helpers.made import alone, ramp
 
 
@@ -279,3 +282,11 @@ def test_what_blocks_warn_of_is_said_once_with_how_often(monkeypatch, watches):
     assert said == often * watches
     warn_of_cases(SimpleNamespace(table=lambda: table.drop(columns=WARNINGS)), plan)
     assert said == often * watches
+
+
+def test_the_model_of_a_scenario_is_one_of_its_files(tmp_path):
+    (tmp_path / "rod.xml").write_bytes(deck(pendulum(0.5)))
+    (tmp_path / "a.toml").write_text('[model]\nfile = "rod.xml"\n[run]\nuntil = 0.1\n')
+    base = Base.of_scenario(load_scenario(tmp_path / "a.toml"))
+    assert base.files() == [tmp_path / "a.toml", tmp_path / "rod.xml"]
+    assert len(base.diagram().system().x0) == 2

@@ -6,7 +6,7 @@ import pytest
 from blocks import Integrator, Ramp, Step, StopWhen
 from cosim import Diagram, Study
 from cosim.study.formulas import parsed
-from cosim.study.window_ends import found_in, united, with_window_ends
+from cosim.study.window_ends import found_in, slack_of, united, with_window_ends
 
 
 def ramp():
@@ -104,3 +104,11 @@ def test_instants_that_miss_each_other_by_rounding_are_one():
     more = united(grid, np.array([0.25, 0.1 + 0.15, 0.35]))
     assert more.tolist() == sorted([*grid.tolist(), 0.25, 0.35])
     assert found_in(more, np.array([0.35, 0.1 + 0.15, 0.7 - 0.1])).nonzero()[0].tolist() == [3, 5, 8]
+
+
+def test_how_near_instants_are_one_is_by_their_distance_and_by_the_time():
+    """1e-9 of the mean distance, wherever the grid begins, and 4e-12 of the time."""
+    assert slack_of(np.linspace(0.0, 10.0, 11)) == pytest.approx(1e-9)
+    assert slack_of(np.linspace(100.0, 110.0, 11)) == pytest.approx(1e-9)
+    assert slack_of(np.linspace(0.0, 1e3, 1_000_001)) == pytest.approx(4e-9)
+    assert (slack_of(np.array([2.0])), slack_of(np.zeros(0))) == (8e-12, 0.0)
