@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from blocks import PlantloopError
-from cosim import Study
+from cosim import Study, open_study
 from cosim.scenario import load_scenario
 from cosim.study import executors, study_progress, suspects
 from cosim.study.bases import Base
@@ -20,7 +20,8 @@ from cosim.study.folder import Folder
 from cosim.study.formulas import parsed
 from cosim.study.loading import find_key
 from cosim.study.measures import Measures, reduction
-from cosim.study.probes import _counted
+from cosim.study.opened import StudyResult
+from cosim.study.probes import _counted, slopes_of
 from cosim.study.reuse import _copy_snapshots
 from cosim.study.running import FAILED
 from cosim.study.step_metrics import _first
@@ -29,7 +30,7 @@ from cosim.study.study_progress import WARNINGS, StudyProgress, warn_of_cases
 from cosim.study.study_schema import RequirementTable
 from cosim.study.study_units import units_of
 from cosim.study.verdicts import watched
-from cosim.study.work import Tally
+from cosim.study.work import Tally, snapshot_before_failure
 from tests.helpers.decks import deck, pendulum
 from tests.helpers.made import alone, ramp
 
@@ -129,8 +130,6 @@ def test_snapshots_of_failures_are_copied_with_their_new_numbers(tmp_path):
 
 
 def test_no_such_case_is_said_and_the_first_is_number_0():
-    from cosim.study.opened import StudyResult
-
     result = StudyResult(SimpleNamespace(manifest=SimpleNamespace(count=3)))
     assert [result.case(k).number for k in (0, 2, np.int64(1))] == [0, 2, 1]
     for k in (-1, 3, 1.0, "0"):
@@ -290,3 +289,65 @@ def test_the_model_of_a_scenario_is_one_of_its_files(tmp_path):
     base = Base.of_scenario(load_scenario(tmp_path / "a.toml"))
     assert base.files() == [tmp_path / "a.toml", tmp_path / "rod.xml"]
     assert len(base.diagram().system().x0) == 2
+
+
+def test_a_run_that_fails_in_its_first_step_has_no_snapshot_before():
+    """x' = sqrt(-t) has a value at 0 s alone; x' = sqrt(0.5 - t) up to 0.5 s."""
+
+    def falling(last):
+        def equations(b):
+            x = b.continuous("x", 1.0)
+            b.derivative(x, np.sqrt(last - b.time) + 0.0 * x)
+            b.output("y", x)
+
+        return Study(alone(equations), until=1.0, metrics={"a": "max(it.y)"}, engine="reference").plan
+
+    assert snapshot_before_failure(falling(0.0), 0) is None
+    assert snapshot_before_failure(falling(0.5), 0)
+    assert snapshot_before_failure(falling(2.0), 0) is None  # it does not fail
+
+
+def test_slopes_are_not_claimed_of_what_solves_equations_with_a_delayed_signal():
+    """z^3 + z = x + (t - 0.1), x' = 2: neither of z nor of what is solved with it; of x they are."""
+
+    def equations(b):
+        x, late = b.continuous("x", 0.5), b.delayed(b.time, 0.1, name="d")
+        b.derivative(x, 2.0 + 0.0 * x)
+        z, own = b.algebraic("z", 0.3), b.algebraic("own", 0.3)
+        b.residual(z**3 + z - x - late)
+        b.residual(own**3 + own - x)
+        for name, shown in (("z", z), ("own", own), ("x", x), ("late", late)):
+            b.output(name, shown)
+
+    system = alone(equations).system()
+    found = slopes_of(system, [parsed(f"it.{name}") for name in ("z", "own", "x", "late")])
+    arguments = [system.t, system.x, system.h, system.w, system.p]
+    values = ca.Function("f", arguments, [ca.vertcat(*found)])(
+        1.0, system.x0, system.h0, system.w0, system.p0
+    )
+    assert np.array(values).ravel() == pytest.approx([0.0, 0.0, 2.0, 0.0])
+
+
+def test_python_code_of_a_study_that_is_opened_runs_with_trust_alone(tmp_path):
+    (tmp_path / "build.py").write_text(
+        "from blocks import Constant\nfrom cosim import Diagram\n\n"
+        "def make(value=1.0):\n    d = Diagram('d')\n    d.add('one', Constant(value))\n    return d\n"
+    )
+    file = tmp_path / "study.toml"
+    file.write_text('[diagram]\nfactory = "build:make"\n[run]\nuntil = 0.1\n[metrics]\na = "max(one.y)"\n')
+    Study(file, trust=True).run(tmp_path / "out", workers=1)
+    assert open_study(tmp_path / "out").table["a"].tolist() == [1.0]
+    with pytest.raises(PlantloopError, match="trust"):
+        open_study(tmp_path / "out").find_plan()
+    assert open_study(tmp_path / "out", trust=True).find_plan().measures.columns == ["a"]
+
+
+@pytest.mark.parametrize("given", [{}, {"show": True}, {"show": False}])
+def test_a_browser_shows_a_page_unless_it_is_not_to(monkeypatch, given):
+    from cosim.viewer import page, study_data
+
+    shown = []
+    monkeypatch.setattr(study_data, "of_study", lambda study: study)
+    monkeypatch.setattr(page, "view", lambda data, out, show: shown.append((out, show)))
+    StudyResult(SimpleNamespace()).view(**given)
+    assert shown == [(None, given.get("show", True))]
