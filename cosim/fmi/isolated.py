@@ -144,7 +144,7 @@ class IsolatedComponent:
         reply = self._exchanged(REQUEST.pack(CALL, len(payload), 0.0, 0.0) + payload)
         return pickle.loads(reply[1])  # from our own child
 
-    def _fast(self, doing: str, operation: int, number: int = 0, a: float = 0.0, b: float = 0.0) -> Any:
+    def _fast(self, doing: str, operation: int, number: int, a: float = 0.0, b: float = 0.0) -> Any:
         self._doing = doing
         return self._exchanged(REQUEST.pack(operation, number, a, b))[0]
 

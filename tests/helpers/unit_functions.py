@@ -92,9 +92,9 @@ class Instance:
         return {value: letter for letter, value in MODES.items()}[self.u.mode]
 
     def refs(self, *values):
-        """Value references, in C."""
+        """Value references, in C; behind them stands one more."""
         kind = "fmi2ValueReference" if self.version == 2 else "fmi3ValueReference"
-        return self.runtime.array(values, kind)
+        return self.runtime.array((*values, 6), kind)
 
     def doubles(self, *values):
         return self.runtime.array(values)
