@@ -490,7 +490,8 @@ def test_events_in_loops_are_repeated_where_what_they_read_has_changed(runtime):
     s = m.r.system
     s.n_loops, s.loop_segment, s.loop_place = 2, ints(1, 3), ints(1, 0)
     s.read_start, s.read_from, s.timed_segment = ints(0, 2, 3), ints(1, 1), ints(1)
-    m.r.loop_fired, m.r.loop_read, m.r.out = ints(9, 9), runtime.array([0.0] * 3), runtime.array([0.0] * 9)
+    m.r.loop_fired, m.r.out = ints(9, 9), runtime.array([0.0] * 9)
+    m.r.loop_read = runtime.array([0.0] * 3 + [-7.0] * 6)
     again = lambda: (runtime.c.pl_repeat_events(m.r), m.h[0], m.h[1])
     runtime.c.pl_begin_loops(m.r)
     assert list(m.r.loop_fired[0:2]) == [0, 0]
@@ -508,3 +509,4 @@ def test_events_in_loops_are_repeated_where_what_they_read_has_changed(runtime):
         assert again() == (1, 5.0, 9.0 + k)
     read[1] = [0.5, 0.0]
     assert again() == (runtime.c.PL_UNSETTLED, 5.0, 108.0)
+    assert list(m.r.loop_read[0:9]) == [0.5, 0.0, 8.0] + [-7.0] * 6  # each has room for its own numbers

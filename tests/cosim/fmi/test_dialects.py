@@ -13,37 +13,11 @@ import pytest
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface import dialect
 from cosim.fmi.interface.binding import ffi
-from cosim.fmi.interface.caller import Caller
 from cosim.fmi.interface.dialect import FMI2, FMI3, IntermediateUpdate
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
+from tests.helpers.unit_in_python import Unit
 
 OK, WARNING, DISCARD, ERROR, FATAL, PENDING = range(6)
-
-
-class Unit:
-    """Functions by their names without prefix, `does`; the others answer OK. What was called is `told`."""
-
-    file = "u.fmu"
-
-    def __init__(self, version, **does):
-        self.does, self.known, self.told = does, {}, []
-        callback = ffi().callback("void(void)", lambda: None)
-        self.log = SimpleNamespace(
-            name="one", problem=None, shown=lambda: "It logged nothing.", callback=callback
-        )
-        self.dialect = (FMI2 if version == 2 else FMI3)()
-        self.call = Caller(self, self.dialect.prefix, self.log)
-        self.call.component = "component"
-
-    def function(self, name):
-        assert name.startswith(self.dialect.prefix)
-        bare = name[4:]
-
-        def called(*given):
-            self.told.append((bare, *given))
-            return self.does.get(bare, lambda *given: OK)(*given)
-
-        return called
 
 
 def test_an_instance_of_version_2_is_of_its_kind_and_has_callbacks():
