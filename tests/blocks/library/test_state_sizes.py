@@ -89,6 +89,13 @@ def test_what_grows_is_looked_at_no_longer_than_it_takes_to_grow():
     found = canonical_sizes(np.array([9.0]), np.array([1.0, 0.0, -9.0]))
     assert np.all(found >= 1e-4)
     assert state_sizes([[1e6]], [[1.0]], [[1.0]], NOTHING) == pytest.approx([2.0**-20], rel=1.0)
+    # at 2/s, the first power of two above twice 0.5/s: a change of 1 shows as 1500 s / (s - 0.5) = 2000
+    assert state_sizes([[0.5]], [[1.0]], [[1500.0]], NOTHING) == [2.0**-11]
+
+
+def test_slow_systems_are_looked_at_for_as_long_as_they_take():
+    """x' = 1e-14 (u - x) follows u in the end; in 1 s an input of 1 changes 1e-14 of it."""
+    assert state_sizes([[-1e-14]], [[1e-14]], [[1.0]], NOTHING) == [1.0]
 
 
 @pytest.mark.parametrize(
