@@ -128,7 +128,7 @@ class BoucWen(Block):
         slope = b.slope(u)
         z = b.continuous("z", 0.0, size=u.size, static="hold")
         size = np.abs(z)
-        power = np.where(size > 0, np.where(size > 0, size, 1.0) ** n, 0.0)
+        power = np.where(size > 0, size**n, 0.0)
         b.derivative(z, slope - (beta * np.abs(slope) * np.sign(z) + gamma * slope) * power)
         b.output("y", z)
 

@@ -59,6 +59,10 @@ def test_blocks_are_values(kind):
         (lambda: PythonFunction(lambda t, u: u, sample=0.1, jacobian=lambda t, u: 1.0), "jacobian is given"),
         (lambda: ZeroPoleGain([], [-1.0], "most"), "gain is 'most'"),
         (lambda: ScheduledGain([0.0, 1.0], [[], []]), r"gains has shape \(2, 0\)"),
+        (
+            lambda: ScheduledStateSpace([0.0, 1.0], [[[1.0]]] * 2, [[[]]] * 2, [[[1.0]]] * 2, [[[]]] * 2),
+            r"B has shape \(2, 1, 0\)",
+        ),
         (lambda: EKF.of(LAG, 1.0, 1.0, inputs={"u": 1}, sample=0.1), "a list of names"),
         (lambda: EKF.of(LAG, 1.0, 1.0, inputs="u", sample=0.1), "a list of names"),
     ],

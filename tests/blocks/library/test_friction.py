@@ -200,6 +200,15 @@ def test_bouc_wen_starts_with_the_slope_of_its_input(n):
     close(r["it.y"][:, 0], [0.2, 0.4 - 0.1 * 0.9 * 2.0 * 0.2**n], rtol=1e-14)
 
 
+@pytest.mark.parametrize("n", [1.0, 1.5])
+def test_bouc_wen_has_derivatives_by_its_parameters_at_rest(n):
+    """z' = u' whatever they are: |z|^n has the derivative |z|^n log |z| by n, which is 0 at z = 0."""
+    f = fed(BoucWen(0.6, 0.3, n), {"u": Sine(2.0)}, None).system().derivatives
+    assert f(0.0, f.x0).tolist() == [2.0]
+    by_p = dict(zip(f.columns["p"], f.by_p(0.0, f.x0, f.u0, f.p0)[0], strict=True))
+    assert [by_p[f"it.{name}"] for name in ("beta", "gamma", "n")] == [0.0, 0.0, 0.0]
+
+
 @ENGINES
 def test_limits_that_are_signals(engine):
     t = np.linspace(0.05, 9, 90)
