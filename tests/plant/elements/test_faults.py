@@ -26,6 +26,7 @@ from plant.elements import (
 )
 from plant.elements.draft import Draft
 from plant.elements.element import Source, attributes_of, shown
+from plant.elements.outputs import RESULTS
 from plant.reporting import ModelProblems, PlantWarning
 
 GROUND = Body_Rigid(id=1, isground=True)
@@ -233,3 +234,22 @@ def test_counts_begin_with_one():
     assert graphic(1).refinement_level == 1
     with pytest.raises(ModelError, match="refinement_level=0"):
         graphic(0)
+
+
+def test_bodies_that_markers_repeat_are_those_of_the_markers():
+    pair = {"id": 1, "type": "ROTATIONAL", "i_marker_id": 20, "j_marker_id": 21, "stiffness": 1.0}
+    draft = Draft("crane", "a.xml")
+    for element in (GROUND, *hinge(2)):
+        draft.add(element)
+    assert not list(Force_SpringDamper(**pair, body1_id=20, body2_id=1).faults_in(draft))
+    assert not list(Force_SpringDamper(**pair, body1_id=20).faults_in(draft))
+    (fault,) = Force_SpringDamper(**pair, body1_id=20, body2_id=20).faults_in(draft)
+    assert fault.startswith("body2_id=20, but marker 21 is on body 1; ")
+    (fault,) = Force_SpringDamper(**pair | {"i_marker_id": 10}, body1_id=20).faults_in(draft)
+    assert "i_marker_id=10 names no Reference_Marker" in fault
+
+
+def test_a_request_has_eight_channels():
+    """REQSUB returns eight numbers, in the order of the attributes of the format."""
+    assert len(RESULTS) == 8
+    assert [name[-1] for name in RESULTS] == list("12345678")
