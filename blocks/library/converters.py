@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class ADC(Block):
         d.connect(source["y"], adc["u"])
     """
 
+    rounds: ClassVar[bool] = True
+
     bits: int = 12
     low: float = 0.0
     high: float = 5.0
@@ -78,6 +80,8 @@ class DAC(Block):
         dac = d.add("dac", DAC(10, -10.0, 10.0, sample=0.001))
         d.connect(source["y"], dac["u"])
     """
+
+    rounds: ClassVar[bool] = True
 
     bits: int = 12
     low: float = 0.0
@@ -116,6 +120,8 @@ class Encoder(Block):
         angle = d.add("angle", Encoder(4096, sample=0.001))
         d.connect(source["y"], angle["u"])
     """
+
+    rounds: ClassVar[bool] = True
 
     counts: int = 4096
     turn: float = 2 * np.pi

@@ -262,6 +262,8 @@ class Rounding(Block):
         d.connect(source["y"], whole["u"])
     """
 
+    rounds: ClassVar[bool] = True
+
     function: str = "floor"
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,6 +151,8 @@ class Quantizer(Block):
         encoder = d.add("encoder", Quantizer(2 * np.pi / 4096))
         d.connect(source["y"], encoder["u"])
     """
+
+    rounds: ClassVar[bool] = True
 
     interval: ArrayLike
 

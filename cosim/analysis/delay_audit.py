@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import networkx as nx
 import numpy as np
 
 from blocks.contract.block import Block
@@ -29,7 +28,7 @@ from blocks.errors import PlantloopError
 from blocks.library.hold import Hold
 from blocks.library.math import Gain
 from cosim.analysis.linear import linearize
-from cosim.analysis.margins import Margins, margins, margins_of
+from cosim.analysis.margins import Margins, in_loop, margins, margins_of
 from cosim.analysis.operating import OperatingPoint
 from cosim.built_for import built_for
 from cosim.compile.wiring import Wiring, expand
@@ -133,16 +132,10 @@ def delay_audit(
         )
     system = diagram.system()
     wiring = expand(diagram.netlist(), TraceCache(library=LIBRARY))
-    loop = _in_loop(wiring, system.signal(system.locate(at)[0]).path)
+    loop = in_loop(wiring, system.signal(system.locate(at)[0]).path)
     audit = _Audit(diagram, system, wiring, loop, found, at, point, parameters, pade)
     rows = [*audit.of_blocks(), *audit.of_holds()]
     return DelayAudit(found, tuple(sorted(rows, key=lambda d: -d.phase)))
-
-
-def _in_loop(wiring: Wiring, path: str) -> set[str]:
-    """Blocks through which a signal of a block comes back to it."""
-    graph = nx.DiGraph((source[0], into[0]) for into, source in wiring.drivers.items() if source is not None)
-    return nx.descendants(graph, path) & nx.ancestors(graph, path) | {path}
 
 
 @dataclass(frozen=True)

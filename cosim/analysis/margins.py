@@ -21,6 +21,7 @@ import networkx as nx
 import numpy as np
 
 from blocks.contract.block import Block
+from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from blocks.figure_file import save_figure
@@ -35,6 +36,7 @@ from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
 from cosim.block_alone import system_of
 from cosim.built_for import built_for
 from cosim.columns import pick
+from cosim.compile.wiring import Wiring, expand
 from cosim.diagram import Diagram
 from cosim.names import text
 from cosim.run.context import Context
@@ -131,6 +133,7 @@ def margins(
     Warns
     -----
     HeldLoopWarning         continuous equations read a signal that is not held
+    RoundedLoopWarning      something in the loop rounds, as an `Encoder` does: its slope is 0
 
     Raises
     ------
@@ -139,6 +142,7 @@ def margins(
     >>> margins(d, at="controller.u").phase
     """
     system, parameters = built_for(system, parameters)
+    _mention_rounding(system, at)
     return margins_of(system, at, point, parameters, order(pade))
 
 
@@ -226,6 +230,45 @@ def _no_loop(system: Any, at: str) -> PlantloopError:
             "another point=, or at the loop without them."
         )
     return PlantloopError(what, path=at, value=at, hint=hint)
+
+
+class RoundedLoopWarning(UserWarning):
+    """Margins of a loop in which something is rounded to steps."""
+
+
+def in_loop(wiring: Wiring, path: str) -> set[str]:
+    """Blocks through which a signal of a block comes back to it."""
+    graph = nx.DiGraph((source[0], into[0]) for into, source in wiring.drivers.items() if source is not None)
+    return nx.descendants(graph, path) & nx.ancestors(graph, path) | {path} if path in graph else set()
+
+
+def _mention_rounding(system: Block | Diagram, at: str) -> None:
+    """Warn of quantizers and converters in the loop: the slope of a step is 0."""
+    if not isinstance(system, Diagram):
+        return
+    wiring = expand(system.netlist(), TraceCache(library=LIBRARY))
+    if not any(block.rounds for block in wiring.blocks.values()):
+        return
+    flat = system_of(system)
+    whole, _ = _one_component(flat, at)
+    loop = in_loop(wiring, flat.signal(whole).path)
+    rounding = {path: b for path in sorted(loop) if (b := wiring.blocks[path]).rounds}
+    if not rounding:
+        return
+    listed = " and ".join(f"'{path}' ({type(block).__name__})" for path, block in rounding.items())
+    others = [f"'{path}' by {_gain_for(block)}" for path, block in rounding.items()]
+    warn_user(
+        f"in this loop signals are rounded by {listed}, through which no small change passes: its margins "
+        "are those without these paths. For those of the loop with gains in their places, replace in a copy "
+        f"of the diagram {' and '.join(others)}.",
+        RoundedLoopWarning,
+    )
+
+
+def _gain_for(block: Block) -> str:
+    """What passes a signal on when a block that rounds it does, as it is written."""
+    ticks = getattr(block, "sample", None)
+    return "Gain(1.0)" if ticks is None else f"Hold(sample={str(ticks)!r})"
 
 
 class HeldLoopWarning(UserWarning):

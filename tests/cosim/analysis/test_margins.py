@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from blocks import (
+    Encoder,
     Gain,
+    Hold,
     Integrator,
+    Mux,
+    Quantizer,
     Relay,
     StateFeedback,
     StateSpace,
@@ -19,7 +23,7 @@ from blocks import (
 )
 from blocks.errors import PlantloopError
 from cosim import Diagram, linearize, margins, simulate
-from cosim.analysis.margins import HeldLoopWarning, margins_of
+from cosim.analysis.margins import HeldLoopWarning, RoundedLoopWarning, margins_of
 
 
 def continuous(k=1.0, num=(4.0,), den=(1.0, 3.0, 3.0, 1.0)):
@@ -218,6 +222,32 @@ def test_the_delay_margin_of_a_held_signal_is_exact():
 
     assert radius(found.delay * (1 - 1e-5)) < 1 < radius(found.delay * (1 + 1e-5))
     assert found.delay == pytest.approx(np.radians(found.phase) / found.crossover, rel=0.05)
+
+
+def test_what_rounds_in_a_loop_is_named_with_what_could_stand_in_its_place():
+    """With the hold that the warning names the margins are those of the loop without an encoder."""
+    plain, rounded = margins(sampled(), at="c.u"), sampled()
+    rounded.disconnect("c.x")
+    inner = Diagram("sensor")
+    inner.connect(inner.inport("u"), inner.add("it", Encoder(1000, sample="0.1"))["u"])
+    inner.outport("y", inner["it"]["y"])
+    rounded["p"]["y"][0] >> rounded.add("sensor", inner)
+    rounded.add("all", Mux(2))
+    rounded.connect("sensor.y -> all.in1", "p.y[1] -> all.in2", "all.out -> c.x")
+    rounded.add("aside", Quantizer(0.1))
+    rounded.connect("p.y[0] -> aside.u")
+    named = (
+        r"by 'sensor/it' \(Encoder\), through.* copy of the diagram 'sensor/it' by Hold\(sample='0.1'\)\.$"
+    )
+    with pytest.warns(RoundedLoopWarning, match=named):
+        blind = margins(rounded, at="c.u")
+    assert len(blind.outside) == 1  # the position comes back nowhere
+    inner.replace("it", Hold(sample="0.1"))
+    rounded.replace("sensor", inner)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = margins(rounded, at="c.u")  # the quantizer is in no loop
+    assert (found.phase, found.delay) == pytest.approx((plain.phase, plain.delay), rel=1e-9)
 
 
 def test_margins_with_a_hold_where_there_is_none_are_told():
