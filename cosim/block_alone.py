@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from blocks.arguments import flag
 from blocks.contract.block import Block
 from blocks.contract.trace import trace
@@ -14,8 +17,10 @@ from cosim.system import System
 ALONE = "plant"  # what a block is called when it is looked at alone
 
 
-def around(block: Block) -> Diagram:
+def around(block: Block, sizes: Mapping[str, int] = MappingProxyType({})) -> Diagram:
     """Diagram of one block called `ALONE`, its inputs and outputs as those of the diagram.
+
+    sizes : of inputs by name, where they are not those that the block has by itself
 
     Names in its system may leave out "plant.".
     """
@@ -24,7 +29,7 @@ def around(block: Block) -> Diagram:
     d = Diagram(block.called)
     d.prefix = f"{ALONE}."
     node = d.add(ALONE, block)
-    probe = trace(block, {}, guess=1).declared
+    probe = trace(block, dict(sizes), guess=1).declared
     for i in probe.inputs:
         inport = d._node(i.name, Inport(i.size, names_of(i.units), i.unconnected), of_port=True)
         d.connect(inport["out"], node[i.name])

@@ -29,6 +29,7 @@ class SimulatedUnit(Block):
 
     block : what is stepped; sample, offset : communication points [s]
     settings : how it is run between them; initial : its states at the start, by their names in it
+    sizes : of its inputs by name, as wired; those not named have the sizes the block has by itself
     """
 
     block: Block
@@ -36,6 +37,7 @@ class SimulatedUnit(Block):
     offset: Rate = 0
     settings: RunSettings = field(default_factory=RunSettings)
     initial: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def define(self, b: Equations) -> None:
         """Define the block itself, for a run without a master."""
@@ -43,7 +45,7 @@ class SimulatedUnit(Block):
 
     def driven(self) -> Block:
         """A unit of a co-simulation master."""
-        system = around(self.block).system()
+        system = around(self.block, self.sizes).system()
         parameters = {name: (slot.initial, slot) for name, slot in system.parameters.items()}
         shaped = []
         for name, (values, slot) in parameters.items():
@@ -68,7 +70,9 @@ class RunningUnit:
     slopes, rolls_back, variable_step = 0, True, True
 
     def __init__(self, of: SimulatedUnit, parameters: tuple[str, ...]) -> None:
-        self._sim = Simulation(of.block, settings=of.settings, initial=of.initial, signals=[])
+        self._sim = Simulation(
+            around(of.block, of.sizes), settings=of.settings, initial=of.initial, signals=[]
+        )
         self._sim.log([])
         s = self._sim.system
         self._inputs = {name: slot.size for name, slot in s.inputs.items()}

@@ -14,9 +14,12 @@ from blocks.contract.block import Block
 from blocks.contract.driven import DrivenBlock
 from blocks.contract.memories import ContinuousState
 from blocks.contract.rate import rational
+from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.errors import PlantloopError, near_miss
 from cosim.compile.flatten import flatten
 from cosim.compile.netlist import Inport, Netlist
+from cosim.compile.sizes import resolve_sizes
+from cosim.compile.wiring import expand
 from cosim.diagram import Diagram
 from cosim.fmi.coupling.coupling import Coupling
 from cosim.fmi.simulated_unit import SimulatedUnit
@@ -198,6 +201,8 @@ def _cosim(scenario: Scenario, step: float) -> Result:
     settings = scenario.settings()
     own = RunSettings.of(settings, coupling=None)
     netlist = scenario.diagram().netlist()
+    cache = TraceCache(library=LIBRARY)
+    wired = resolve_sizes(expand(netlist, cache), cache)
     nodes: dict[str, Any] = {}
     used: set[str] = set()
     for name, node in netlist.nodes.items():
@@ -209,7 +214,8 @@ def _cosim(scenario: Scenario, step: float) -> Result:
             mine = {k: v for k, v in scenario.tables.initial.items() if k.startswith(f"{name}.")}
             used |= set(mine)
             initial = {k.removeprefix(f"{name}."): v for k, v in mine.items()}
-            nodes[name] = SimulatedUnit(node, found or step, settings=own, initial=initial)
+            sizes = {i.name: i.size for i in wired[name].declared.inputs}
+            nodes[name] = SimulatedUnit(node, found or step, settings=own, initial=initial, sizes=sizes)
     system = flatten(replace(netlist, nodes=nodes), settings.solve_loops, driven=True)
     coupling = settings.coupling or Coupling()
     return _run(scenario, system, RunSettings.of(settings, coupling=coupling), used)
@@ -269,8 +275,8 @@ def _log_interval(log_every: Any, until: float) -> Any:
 
 
 def _variables(name: str, size: int, known: Mapping[str, Any]) -> list[str]:
-    """Names of a signal's components in an exported FMU; none if the FMU lacks the signal."""
-    names = [name] if size == 1 else [f"{name}[{k + 1}]" for k in range(size)]
+    """Names of a signal in an exported FMU, one of an array or one per component; none if it lacks it."""
+    names = [name] if size == 1 or name in known else [f"{name}[{k + 1}]" for k in range(size)]
     return names if all(n in known for n in names) else []
 
 

@@ -66,6 +66,36 @@ def test_ways_and_the_share_of_the_coupling(scenario):
     assert finer.coupling_share("motor.y") is None
 
 
+VECTORS = """
+[blocks.two]
+type = "Constant"
+value = [0.3, -0.7]
+[blocks.encoder]
+type = "Encoder"
+counts = 1000
+turn = 1.0
+sample = 0.01
+[blocks.lag]
+type = "FirstOrder"
+time_constant = 0.1
+[wiring]
+connect = ["two.y -> encoder.u", "encoder.y -> lag.u"]
+[run]
+until = 0.1
+log_every = 0.01
+"""
+
+
+@needs_compiler
+def test_blocks_whose_width_follows_from_their_wires_are_units_of_that_width(tmp_path):
+    (tmp_path / "vectors.toml").write_text(VECTORS)
+    found = compared(load_scenario(tmp_path / "vectors.toml"))
+    assert found.size["lag.y"] == pytest.approx(0.7 * (1 - np.exp(-1.0)), rel=1e-6)
+    assert found.worst["fmu", "lag.y"] < 1e-9
+    assert found.worst["cosim", "lag.y"] < 0.7 * (1 - np.exp(-0.1)) * 1.001  # a step late at most
+    assert found.worst["cosim", "encoder.y"] == 0.0
+
+
 @pytest.mark.parametrize("ways", [("monolithic",), ("monolithic", "fmi"), ("cosim", "cosim")])
 def test_ways_without_sense(scenario, ways):
     with pytest.raises(PlantloopError, match="way"):
