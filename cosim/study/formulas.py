@@ -81,6 +81,13 @@ class Named(Formula):
 
 
 @dataclass(frozen=True)
+class MetricNamed(Formula):
+    """A metric of the study, by its name: a number of the whole run."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Arithmetic(Formula):
     """``+ - * / ^`` of two numbers."""
 
@@ -205,17 +212,17 @@ TOKEN = re.compile(
 
 
 class Parser:
-    """Reads one formula; `where` begins its messages.
+    """Reads one formula; `where` begins its messages, `metrics`: other words are names of metrics.
 
     Raises
     ------
     ExpressionError     what is wrong, the text, and a caret under the place
     """
 
-    def __init__(self, text: str, where: str = "") -> None:
+    def __init__(self, text: str, where: str = "", metrics: bool = False) -> None:
         if not isinstance(text, str):
             raise ExpressionError(f"{where}a formula is {shown(text)}, expected a text.", value=text)
-        self.text, self.where = text, where
+        self.text, self.where, self.metrics = text, where, metrics
         self.tokens = list(self._tokens())
         self.at = self.inside = 0
 
@@ -407,6 +414,8 @@ class Parser:
             if word == TIME:
                 return Named(column, TIME)
             known = [*CONSTANTS, TIME, *FUNCTIONS, *REDUCTIONS]
+            if self.metrics and word not in known:
+                return MetricNamed(column, word)
             more = f"; {near_miss(word, known)}" if len(word) > 1 else "."
             raise self.error(f"'{word}' is no name: a signal is block.port{more}", column)
         arguments = [self._implies()]
@@ -470,8 +479,10 @@ class Parser:
         return SECONDS[word]
 
 
-def parsed(text: str, where: str = "", condition: bool | None = None) -> Formula:
+def parsed(text: str, where: str = "", condition: bool | None = None, metrics: bool = False) -> Formula:
     """Read a formula; `condition` says whether it must be a condition or a number, None for either.
+
+    metrics : words that are nothing else are names of metrics
 
     Raises
     ------
@@ -480,4 +491,4 @@ def parsed(text: str, where: str = "", condition: bool | None = None) -> Formula
     >>> names(parsed("controller.u^2 + abs(plant.pendulum[0])"))
     ['controller.u', 'plant.pendulum[0]']
     """
-    return Parser(text, where).read(condition)
+    return Parser(text, where, metrics).read(condition)

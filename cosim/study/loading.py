@@ -19,7 +19,7 @@ from cosim.scenario.loader import scenario_from
 from cosim.scenario.scenario import Scenario
 from cosim.scenario.source import ScenarioFile, no_such_file, read_source
 from cosim.study.cases import RESERVED
-from cosim.study.formulas import Reduced, Temporal, below
+from cosim.study.formulas import REDUCTIONS, MetricNamed, Reduced, Temporal, below
 from cosim.study.measures import ROBUSTNESS
 from cosim.study.sample_draws import DESIGNS, MOST_CORNERS, MOST_CORRELATED, SHARES, correlation_matrix
 from cosim.study.study_schema import (
@@ -281,6 +281,14 @@ def _check_requirement(r: RequirementTable, given: Mapping[str, Any], place: Fil
         place.at("before").add_problem(f"is {r.before:g} s, not later than after = {r.after:g} s.")
 
 
+def _check_metrics(r: RequirementTable, tables: StudyTables, place: FilePlace) -> None:
+    """Words in a check are names of metrics."""
+    for part in below(r.check) if r.check is not None else ():
+        if isinstance(part, MetricNamed) and part.name not in tables.metrics:
+            hint = near_miss(part.name, [*tables.metrics, *REDUCTIONS])
+            place.add_problem(f"'{part.name}' is no metric (a signal is block.port); {hint}")
+
+
 def _check_names(tables: StudyTables, place: FilePlace) -> None:
     """Columns of the table of cases have one meaning each."""
     lists = {
@@ -295,6 +303,8 @@ def _check_names(tables: StudyTables, place: FilePlace) -> None:
                 place.at(table, first[name], "name").add_problem(
                     f"'{name}' is there {count} times; rename the others."
                 )
+    for k, requirement in enumerate(tables.requirements):
+        _check_metrics(requirement, tables, place.at("requirements", k, "check"))
     required = set(lists["requirements"])
     margins = {f"{name}{ROBUSTNESS}" for name in required}
     varied = {name for axis in tables.sweep for name in axis.names}

@@ -23,6 +23,7 @@ from cosim.study.formulas import (
     Compared,
     Formula,
     Logic,
+    MetricNamed,
     PlainNumber,
     Reduced,
     Temporal,
@@ -92,7 +93,7 @@ class Measures:
                     looked.setdefault(part.of, f"{INSIDE}{len(looked)}")
                 if isinstance(part, Compared):
                     for side in (part.left, part.right):
-                        if not any(isinstance(p, Reduced) for p in below(side)):
+                        if not _of_run(side):
                             looked.setdefault(side, f"{INSIDE}{len(looked)}")
         for one in self.metrics.values():
             if isinstance(one, MetricTable):
@@ -173,6 +174,7 @@ class Measures:
         grid : (n,) bool, the instants of the study's grid, the others are ends of windows; by default all
         """
         looked, integrated = self._numeric
+        found: dict[str, np.ndarray] = {}
         on_grid = np.ones(len(time), bool) if grid is None else grid
 
         def look(formula: Formula) -> SignalCourse:
@@ -185,11 +187,12 @@ class Measures:
         def sampled(formula: Formula) -> SignalCourse:
             return look(formula).take(on_grid)
 
-        def reduce(part: Reduced) -> np.ndarray:
+        def reduce(part: Reduced | MetricNamed) -> np.ndarray:
+            if isinstance(part, MetricNamed):
+                return found[part.name]
             inside = {f: columns[name][:, -1] for f, name in integrated.items()}
             return reduction(part, time[on_grid], sampled, inside)
 
-        found: dict[str, np.ndarray] = {}
         for name, one in self.metrics.items():
             if isinstance(one, MetricTable):
                 found[name] = described(one, sampled(_operand(one)))
@@ -197,6 +200,8 @@ class Measures:
                 found[name] = over_run(one, reduce)
         for name, formula in self.requirements.items():
             margin = robust_over_run(formula, time, look, reduce, grid) + 0.0  # makes -0 plain 0
+            if any(isinstance(part, MetricNamed) for part in below(formula)):
+                margin = np.where(np.isnan(margin), -np.inf, margin)  # it does not settle
             found[name], found[name + ROBUSTNESS] = margin >= 0, margin
         return found
 
@@ -220,9 +225,17 @@ def _operand(table: MetricTable) -> Formula:
     return next(f for name in METRICS if (f := getattr(table, name)) is not None)
 
 
-def over_run(formula: Formula, reduce: Callable[[Reduced], np.ndarray]) -> np.ndarray:
-    """A number about a whole run: arithmetic on reductions."""
-    if isinstance(formula, Reduced):
+Reduce = Callable[[Reduced | MetricNamed], np.ndarray]  # the number of each run, (runs,)
+
+
+def _of_run(formula: Formula) -> bool:
+    """Whether it has numbers of the whole run in it."""
+    return any(isinstance(p, (Reduced, MetricNamed)) for p in below(formula))
+
+
+def over_run(formula: Formula, reduce: Reduce) -> np.ndarray:
+    """A number about a whole run: arithmetic on reductions and metrics."""
+    if isinstance(formula, (Reduced, MetricNamed)):
         return reduce(formula)
     if isinstance(formula, Arithmetic):
         a, b = over_run(formula.left, reduce), over_run(formula.right, reduce)
@@ -252,7 +265,7 @@ def robust_over_run(
     formula: Formula,
     time: np.ndarray,
     look: Callable[[Formula], SignalCourse],
-    reduce: Callable[[Reduced], np.ndarray],
+    reduce: Reduce,
     grid: np.ndarray | None = None,
 ) -> np.ndarray:
     """Robustness at the start of a run, (runs,); comparisons may also be of numbers about the whole run.
@@ -264,7 +277,7 @@ def robust_over_run(
     seen = time if within else time[:1]  # operators over time look at every instant, also of what stays
 
     def looked(part: Formula) -> SignalCourse:
-        if any(isinstance(p, Reduced) for p in below(part)) or isinstance(part, PlainNumber):
+        if _of_run(part) or isinstance(part, PlainNumber):
             return SignalCourse.constant(seen, over_run(part, reduce))
         return look(part) if within else SignalCourse(seen, look(part).values[:, :1])
 

@@ -51,14 +51,14 @@ plain_word = matching(r"[^\s./\\\[\]]+", "a name without blanks, dots, slashes a
 
 
 # --- formulas ---------------------------------------------------------------------------------------------
-def written(condition: bool | None) -> Check:
-    """Text of the language of `cosim.study.formulas`: a condition, a number, or either."""
+def written(condition: bool | None, metrics: bool = False) -> Check:
+    """Text of the language of `cosim.study.formulas`: a condition, a number, or either; metrics by name."""
 
     def check(value: Any, place: FilePlace) -> Formula:
         if not isinstance(value, str):
             raise Expected("a formula as text", 'Write "abs(block.port) < 1".' if condition else "")
         try:
-            return parsed(value, condition=condition)
+            return parsed(value, condition=condition, metrics=metrics)
         except ExpressionError as error:
             place.add_problem(str(error))
             raise Broken from None
@@ -380,7 +380,7 @@ class RequirementTable:
     whenever: Formula | None = key(written(condition=True), default=None)
     until: Formula | None = key(written(condition=True), default=None)
     formula: Formula | None = key(written(condition=True), default=None)  # with operators in it
-    check: Formula | None = key(written(condition=True), default=None)  # of numbers of the whole run
+    check: Formula | None = key(written(condition=True, metrics=True), default=None)  # of numbers of the run
     after: float = key(number(least=0, unit="s"), default=0.0)
     before: float = key(number(least=0, unit="s"), default=math.inf)
     within: float | None = key(number(least=0, unit="s"), default=None)

@@ -31,6 +31,8 @@ BAD = {
     "a reduction of a reduction": ('[metrics]\na = "max(integral(lag.y))"', ["[metrics] a", "over a whole run already", "^"]),
     "a count of a number": ('[metrics]\na = "count(lag.y)"', ["[metrics] a", "expected a condition", "^"]),
     "numbers of the whole run in always": ('[[requirements]]\nname = "a"\nalways = "max(lag.y) < 1"', ["[requirements[0]]", 'belong into check']),
+    "a metric of a check that is not there": ('[[requirements]]\nname = "a"\ncheck = "peek < 1"\n[metrics]\npeak = "max(lag.y)"', ["[requirements[0]] check", "'peek' is no metric (a signal is block.port); did you mean 'peak'?"]),
+    "a metric by name in always": ('[[requirements]]\nname = "a"\nalways = "peak < 1"\n[metrics]\npeak = "max(lag.y)"', ["[requirements[0]] always", "'peak' is no name"]),
     "a window that ends before it begins": ('[[requirements]]\nname = "a"\nformula = "always[2, 1](lag.y < 1)"', ["formula", "ends at 1 s, before it begins", "^"]),
     "an interval longer than the run": ('[store]\nevery = 50.0\n[metrics]\na = "max(lag.y)"', ["[store] every", "longer than the run"]),
     "a search for a metric that is not there": ('[search]\nmetrics = ["b"]\n[metrics]\na = "max(lag.y)"\n[sweep]\n"k.k" = [1, 2]', ["[search] metrics", "no metric 'b'"]),

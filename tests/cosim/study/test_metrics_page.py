@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from blocks import Constant, SecondOrder
+from blocks import Constant, Integrator, SecondOrder
 from cosim import Diagram, Study
 from cosim.study import formulas, study_schema
 
@@ -61,6 +61,27 @@ def test_the_metrics_of_the_page_are_those_of_a_closed_form(tmp_path: Path) -> N
     assert margin["gets there"] == pytest.approx(top - 0.98, abs=1e-6)
     assert margin["well damped"] == pytest.approx(0.6 - (top - response(end)), abs=1e-6)
     assert margin["reacts"] > 0
+    assert margin["fast enough"] == pytest.approx(min(25.0 - settled, 60.0 - known["over"]), abs=0.02)
+
+
+def test_a_metric_without_a_value_misses_what_a_check_asks_of_it(tmp_path: Path) -> None:
+    """A ramp never settles; where it would have to, nothing says by how much it misses."""
+    d = Diagram("ramp")
+    d.add("u", Constant(1.0))
+    d.add("y", Integrator())
+    d.connect("u.y -> y.u")
+    study = Study(
+        d, until=1.0, log_every=0.1, sweep={"u.value": [0.0, 1.0]},
+        metrics={"settle": {"settling": "y.y", "band": 0.5}, "peak": "max(y.y)"},
+        requirements=[
+            {"name": "early", "check": "settle <= 0.5"}, {"name": "late", "check": "settle > 0.5"},
+            {"name": "either", "check": "settle <= 0.5 or 2*peak > 1.5"},
+        ],
+    )  # fmt: skip
+    table = study.run(tmp_path / "s").table
+    assert table["settle"].isna().tolist() == [False, True]
+    assert table["early"].tolist() == table["either"].tolist() == [True, False] and not table["late"].any()
+    assert table["early.robustness"].tolist() == [0.5, -np.inf]
 
 
 def test_every_name_is_on_the_page() -> None:
