@@ -86,13 +86,13 @@ class Relay(Block):
 class Switch(Block):
     """Pass one of two signals, as a third one says.
 
-    Output: y = in1 while control >= threshold (criteria ">=") or control > threshold (">"), else in2. The
+    Output: y = in1 while control > threshold (criteria ">") or control >= threshold (">="), else in2. The
     other signal is not looked at, even if it is not a number.
     Direct feedthrough: in1 and in2 to y; control to y at ticks only (between them the branch is held, and
     flipped by a crossing).
 
     threshold : number, unit of control; tunable
-    criteria : ">=" or ">"; structural
+    criteria : ">", with which a control of 0 and 1 chooses as it is, or ">="; structural
 
     Use::
 
@@ -101,7 +101,7 @@ class Switch(Block):
     """
 
     threshold: float = 0.0
-    criteria: str = ">="
+    criteria: str = ">"
 
     def __post_init__(self) -> None:
         checks.assign(self, threshold=checks.numbers(self, "threshold", dims=(0,)))

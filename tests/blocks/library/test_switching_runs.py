@@ -99,6 +99,14 @@ def test_switch_by_a_crossing(run):
     assert r["s.y"][:, 1].tolist() == [-2, 2, 2, -2]
 
 
+def test_a_switch_takes_a_logic_signal_as_it_is(run):
+    d = Diagram("switch")
+    for name, block in {"s": Switch(), "a": Constant(1.0), "c": Constant(-1.0), "step": Step(0.5)}.items():
+        d.add(name, block)
+    d.connect("a.y -> s.in1", "step.y -> s.control", "c.y -> s.in2")
+    assert run(d, 1.0, log_at=[0.0, 0.4, 0.6])["s.y"].ravel().tolist() == [-1, -1, 1]
+
+
 def test_rate_limiter_continuous_and_sampled(run):
     r = run(chain(Step(0.5, 0, 1), RateLimiter(2.0, 4.0)), 2.0, log_at=[0.4, 0.5, 0.75, 1.0, 1.5])
     assert r["b2.y"][:, 0] == pytest.approx([0, 0, 0.5, 1, 1])

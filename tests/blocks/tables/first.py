@@ -197,7 +197,7 @@ EXAMPLES: dict[type[Block], list[tuple[Block, dict[str, int]]]] = {
     ],
     Switch: [
         (Switch(0.5), {"in1": 2, "control": 1, "in2": 2}),
-        (Switch(0.5, ">"), {"in1": 1, "control": 1, "in2": 2}),
+        (Switch(0.5, ">="), {"in1": 1, "control": 1, "in2": 2}),
     ],
     TransportDelay: [(TransportDelay(0.25), {"u": 2}), (TransportDelay(0.25, [1.0, 2.0]), {"u": 2})],
     TurnCounter: [(TurnCounter(), {"u": 2}), (TurnCounter(1.5, 3.0), {"u": 1})],
