@@ -26,6 +26,7 @@ def facts_of(drawn: Netlist, found: System) -> FactSheet:
                     ``states``, ``parameters``, those of them for which it is built anew (``structural``),
                     ``order`` of evaluation; ``open``: outputs that nobody reads
     """
+    inputs = {target for target, _ in _connections(drawn)} | set(_grounded(drawn))
     sources = {source for _, source in _connections(drawn)}
     read = {found.shown.get(source, source) for source in sources} | set(found.outports.values())
     facts = {
@@ -39,7 +40,7 @@ def facts_of(drawn: Netlist, found: System) -> FactSheet:
         "parameters": parameters_of(found),
         "structural": list(structural_of(found)),
         "order": list(found.order),
-        "open": [name for name, s in found.signals.items() if name not in read and name != s.path],
+        "open": [name for name, s in found.signals.items() if name not in read | inputs and name != s.path],
     }
     return FactSheet(facts)
 
@@ -109,6 +110,14 @@ def _blocks(drawn: Netlist, prefix: str = "") -> Iterator[tuple[str, str]]:
             yield from _blocks(node, f"{prefix}{name}/")
         elif isinstance(node, Block):
             yield prefix + name, type(node).__name__
+
+
+def _grounded(drawn: Netlist, prefix: str = "") -> Iterator[str]:
+    """Inputs left open on purpose, those of subsystems too."""
+    yield from (f"{prefix}{into}.{target}" for into, target in drawn.grounded)
+    for name, node in drawn.nodes.items():
+        if isinstance(node, Netlist):
+            yield from _grounded(node, f"{prefix}{name}/")
 
 
 def _connections(drawn: Netlist, prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -208,7 +208,8 @@ def check(
                 from cosim.study.study import Study
 
                 Study(path, trust=trust)  # its tables fit the model
-            found = findings(scenario.diagram().netlist(), scenario.settings().solve_loops)
+            with scenario.wiring_located():
+                found = findings(scenario.diagram().netlist(), scenario.settings().solve_loops)
     listed = {kind: [f for f in found if f.kind == kind] for kind in KINDS}
     lines = {kind: list(dict.fromkeys(_lines(listed[kind]))) or ["none found"] for kind in KINDS}
     print_sections(list(lines.items()))

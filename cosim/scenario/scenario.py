@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import accumulate, combinations
@@ -120,21 +121,17 @@ class Scenario:
         """The settings in ``[run]``."""
         return RunSettings.of(origin=f"{self.source.path.name} [run]", **self.tables.run.settings)
 
-    def system(self) -> System:
-        """The flat system of the diagram; every name the scenario uses is checked against it.
+    @contextlib.contextmanager
+    def wiring_located(self) -> Iterator[None]:
+        """Wiring problems that come up inside are those of the file, with their lines.
 
         Raises
         ------
-        ScenarioError           wrong ports, sizes, parameters, states or signals, all together
-        AlgebraicLoopError      as for any diagram
+        ScenarioError           all of them together
         """
-        diagram, place, settings = self.diagram(), self._place(), self.settings()
+        place = self._place()
         try:
-            if self.tables.replay is not None:
-                opened = with_handles(diagram.netlist())
-                system = opened.system(settings.solve_loops, settings.driven)
-            else:
-                system = diagram.system(settings.solve_loops, driven=settings.driven)
+            yield
         except WiringError as error:
             for problem in error.problems:
                 text = re.sub(r"ground\('(\S+)'\)", r'ground = ["\1"]', problem)  # as a file writes it
@@ -148,6 +145,22 @@ class Scenario:
                 )
                 self._wiring_place(problem, place).add_problem(text, self._connection_named_in(problem))
             raise place.error() from error
+
+    def system(self) -> System:
+        """The flat system of the diagram; every name the scenario uses is checked against it.
+
+        Raises
+        ------
+        ScenarioError           wrong ports, sizes, parameters, states or signals, all together
+        AlgebraicLoopError      as for any diagram
+        """
+        diagram, place, settings = self.diagram(), self._place(), self.settings()
+        with self.wiring_located():
+            if self.tables.replay is not None:
+                opened = with_handles(diagram.netlist())
+                system = opened.system(settings.solve_loops, settings.driven)
+            else:
+                system = diagram.system(settings.solve_loops, driven=settings.driven)
         self._check_numbers(system, place)
         self._check_signals(system, place)
         self._check_replay(system, place)

@@ -4,6 +4,7 @@ import numpy as np
 
 from blocks import Constant, Function, Gain, Integrator, Mux, Sine, Sum, TimeTable
 from cosim import Diagram
+from plant import Plant
 from tests.helpers.three_blocks import three
 
 
@@ -71,3 +72,16 @@ def test_structural_parameters_are_listed_arrays_and_texts_too_and_no_functions(
     d.add("table", TimeTable(d.parameter("at", np.array([0.0, 1.0])), [1.0, 2.0], interpolation="previous"))
     d.add("law", Function(lambda: 1.0))
     assert d.info()["structural"] == ["at", "table.times", "table.interpolation", "law.offset"]
+
+
+def test_inputs_of_a_plant_are_no_outputs_that_nobody_reads():
+    """They are signals too, since ports may hold what they are given."""
+    d = Diagram("pendulum")
+    d.add("plant", Plant.read("examples/inverted_pendulum/inverted_pendulum.xml"))
+    d.add("one", Constant(1.0))
+    d.connect("one.y -> plant.control_force")
+    d.ground("plant.disturbance_force")
+    outer = Diagram("outer")
+    outer.add("in", d)
+    assert d.info()["open"] == ["plant.pendulum", "plant.slider", "plant.request_hinge"]
+    assert outer.info()["open"] == [f"in/{name}" for name in d.info()["open"]]

@@ -384,6 +384,17 @@ def test_check_lists_unit_faults_and_notes(cosim):
     assert "output y of 'b': nobody reads it" in done.stdout
 
 
+def test_check_names_the_lines_of_wiring_problems(cosim):
+    """As `cosim run` does, in the words of the file."""
+    scenario = (
+        '[blocks.lag]\ntype = "FirstOrder"\n[blocks.k]\ntype = "Gain"\nk = 2.0\n'
+        '[wiring]\nconnect = [\n  "lag.x -> lag.u",\n]\n[run]\nuntil = 1.0\n'
+    )
+    said = [cosim(command, "ramp.toml", scenario=scenario).output for command in ("check", "run")]
+    assert "ramp.toml:8: [wiring] connect: 'lag' has no output 'x'; there is 'y'" in said[0]
+    assert said[0].strip() in said[1] and 'ground = ["k.u"]' in said[0]
+
+
 def test_check_fails_for_notes_where_asked(cosim):
     scenario = CHECKABLE.format("")
     assert cosim("check", "ramp.toml", scenario=scenario).exit_code == 0
