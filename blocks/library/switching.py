@@ -199,8 +199,10 @@ def _followed(
     jumped = 4.0 * near
 
     def at_ticks(old: Array) -> Array:
-        line = np.where(old < -0.5, below, above)  # the same one, at the end of a step
-        return np.where(u > line + jumped, 1.0, np.where(u < line - jumped, -1.0, old))
+        # at the end of a step both lines are one; where a part is called time has passed since the last call
+        between = (u < above - jumped) & (u > below + jumped)
+        kept = np.where(between, 0.0, old)
+        return np.where(u > above + jumped, 1.0, np.where(u < below - jumped, -1.0, kept))
 
     mode = b.mode(name, 0.0, at_ticks=at_ticks)
     follows, rises, falls = np.abs(mode[0]) < 0.5, mode[0] > 0.5, mode[0] < -0.5

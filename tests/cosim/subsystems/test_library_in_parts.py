@@ -16,6 +16,7 @@ from blocks import (
     FirstOrder,
     MovingAverage,
     PythonFunction,
+    RateLimiter,
     Sine,
     TimeTable,
 )
@@ -99,3 +100,21 @@ def test_a_function_without_inputs_is_called_at_the_tick_at_which_its_part_becom
     d.add("on", TimeTable([0.0, 0.2, 0.4], [1.0, 0.0, 1.0], interpolation="previous")) >> d["clock"]["enable"]
     found = simulate(d, until=0.5, log_every=T, engine="reference")["clock.y"][:, 0]
     assert found == pytest.approx([0, 1, 1, 1, 4, 5])
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_rate_limiter_without_a_sample_time_follows_from_call_to_call(engine):
+    """It stays within what its rates allow since the call before, and is u where u lies in between."""
+    calls = np.arange(1, N, 2)
+    d = Diagram("d")
+    d.add("part", Triggered(RateLimiter(3.0, 5.0, initial=0.5)))
+    d.add("u", table(U)) >> d["part"]["u"]
+    d.add("calls", table(np.arange(N) % 2)) >> d["part"]["trigger"]
+    found = simulate(d, until=TIMES[-1], log_at=TIMES, engine=engine)["part.y"][calls, 0]
+    known, last, begin = [], 0.5, 0
+    for k in calls:
+        since = T * (k - begin)
+        last, begin = np.clip(U[k], last - 5.0 * since, last + 3.0 * since), k
+        known.append(last)
+    assert np.count_nonzero(known == U[calls]) > 3 < np.count_nonzero(known != U[calls])
+    np.testing.assert_allclose(found, known, atol=1e-8)
