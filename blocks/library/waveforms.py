@@ -414,7 +414,7 @@ class RepeatingSequenceStair(Block):
         (values,) = b.parameters(values=self.values)
         rows = values.reshape(len(np.asarray(self.values)), -1)
         n = float(len(np.asarray(self.values)))
-        k = np.maximum(b.tick_count(self.sample, self.offset) - 1.0, 0.0)
+        k = np.maximum(b.tick_count(self.sample, self.offset, anew=True) - 1.0, 0.0)
         b.output("y", pick(rows, k - n * np.floor(k / n)))
 
 
@@ -475,5 +475,5 @@ class CounterLimited(Block):
 
 
 def _modulo(b: Equations, block: Any, n: float) -> Array:
-    k = np.maximum(b.tick_count(block.sample, block.offset) - 1.0, 0.0)
+    k = np.maximum(b.tick_count(block.sample, block.offset, anew=True) - 1.0, 0.0)
     return k - n * np.floor(k / n)

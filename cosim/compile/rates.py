@@ -59,17 +59,30 @@ class SignalRates:
             for m in inst.traced.declared.memories
             for _ in range(m.size)
         ]
+        own_ticks = [bits for ticks in inst.traced.declared.ticks for bits in self._of_ticks(inst, ticks)]
         for output in inst.traced.declared.outputs:
             inputs, memories, ticks, time = _through_branches(
                 inst, inst.traced.depends(f"y:{output.name}", output.expression)
             )
             base = []
             for c in range(output.size):
-                bits = CONTINUOUS if time[c] or ticks[c].any() else 0
+                bits = CONTINUOUS if time[c] else 0
                 for k in np.flatnonzero(memories[c]):
                     bits |= own[k]
+                for k in np.flatnonzero(ticks[c]):
+                    bits |= own_ticks[k]
                 base.append(bits)
             yield output.name, inputs, base
+
+    def _of_ticks(self, inst: PlacedBlock, ticks: Ticks) -> tuple[int, int, int]:
+        """Rates of the time of the newest tick, of the count of ticks, and of that since events.
+
+        A clock belongs to a function of time, and the last of them is set back between ticks as well.
+        """
+        if ticks in inst.traced.declared.clocks:
+            return CONTINUOUS, CONTINUOUS, CONTINUOUS
+        rate = self._bit(ticks)
+        return rate, rate, rate | CONTINUOUS
 
     def _bit(self, ticks: Ticks) -> int:
         return 2 << self.rates.setdefault(ticks, len(self.rates))

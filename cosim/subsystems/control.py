@@ -18,7 +18,7 @@ from blocks.contract.declaring import Declarations
 from blocks.contract.event_equations import THRESHOLD
 from blocks.contract.memories import Conditional, LatchedOutput, StartValue
 from blocks.contract.rate import Ticks
-from blocks.contract.symbols import Array
+from blocks.contract.symbols import Array, column
 
 EDGES = ("rising", "falling", "either")
 
@@ -189,8 +189,12 @@ class Latch(Block):
             return value
 
         d: Declarations = b
-        if not self.hold:
+        late = self.kind == "sampled" and self.ticks is not None and self.ticks.offset > 0
+        late = late and self.initial is None
+        if late or not self.hold:
             back = d._memory(StartValue, "initial", initial, n, **more)
+        if late:  # until its first tick it shows what a part that is active from the start on does
+            more = {"start": column(chosen(back))}
         if self.kind == "sampled":
             y = d._memory(Conditional, "y", initial, n, ticks=self.ticks, **more)
             d._complete(y, Conditional, chosen(y if self.hold else back), "value")

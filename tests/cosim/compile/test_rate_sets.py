@@ -139,7 +139,7 @@ def test_a_port_with_a_period_of_its_own_gives_that_rate_on():
     ("by", "expected"),
     [
         ("time", "continuous (file)"),
-        ("ticks", "continuous (file)"),
+        ("ticks", "10 Hz, zero-order hold (file)"),
         ("memory", "10 Hz, zero-order hold (file)"),
     ],
 )

@@ -10,6 +10,8 @@ from blocks import (
     Block,
     Clock,
     Constant,
+    CounterFreeRunning,
+    CounterLimited,
     Demux,
     Function,
     Gain,
@@ -17,6 +19,7 @@ from blocks import (
     Mux,
     Pulse,
     RateTransition,
+    RepeatingSequenceStair,
     Sine,
     StateFeedback,
     Step,
@@ -92,6 +95,22 @@ def test_a_rate_goes_through_blocks_without_memory_and_constants(blocks, connect
 def test_anything_continuous_or_constant_couples_straight_through(blocks, connections, last):
     d = lead(last, {"s": Sine(sample=0.02), **blocks}, connections, order=1)
     assert told(d) == "continuous (file)"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        CounterLimited(9, sample=0.1),
+        CounterFreeRunning(4, sample=0.1),
+        RepeatingSequenceStair(np.arange(10.0), sample=0.1),
+    ],
+)
+def test_a_source_that_counts_ticks_has_their_rate(source):
+    """A line through the two newest of 0, 1, 2, ... ahead of the stair, of which the first step is flat."""
+    d = lead("s.y", {"s": source}, "", order=1)
+    assert told(d) == "10 Hz, first-order extrapolation (file)"
+    x = simulate(d, 0.5, log_at=[0.1, 0.2, 0.5])["p.y"][:, 0]
+    assert x == pytest.approx([0.0, 0.1 * 1.5, 0.1 * (1.5 + 2.5 + 3.5 + 4.5)], abs=1e-12)
 
 
 def test_two_rates_in_one_signal_are_an_error_with_the_cures():

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from blocks import Clock, Constant, DiscreteIntegrator, Function, Gain, Relay, TimeTable
-from cosim import Diagram, Enabled, Triggered, simulate
+from blocks import (
+    Clock,
+    Constant,
+    CounterLimited,
+    DiscreteIntegrator,
+    Function,
+    Gain,
+    Relay,
+    RepeatingSequenceStair,
+    TimeTable,
+    UnitDelay,
+)
+from cosim import Diagram, Enabled, If, Resettable, SwitchCase, Triggered, simulate
 
 ENGINES = ("reference", "native")
 
@@ -72,3 +83,47 @@ def test_a_relay_that_starts_on_in_a_part_makes_no_edge_for_what_it_calls_there(
     r = simulate(d, 0.8, engine=engine, log_at=[0.1, 0.35, 0.65])
     assert r["part/relay.y"][:, 0].tolist() == [1.0, 0.0, 1.0]
     assert r["part.y"][:, 0].tolist() == [3.0, 3.0, 3.1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_part_that_is_active_from_the_start_shows_its_signal_before_the_first_tick(engine):
+    """The input is 3 until its first tick at 0.25, where it is 3 for the last time; the parts double it."""
+    parts = {
+        "resettable": (Resettable(Gain(2.0)), "reset"),
+        "enabled": (Enabled(Gain(2.0)), "enable"),
+        "fallen": (Enabled(Gain(2.0), outputs="reset"), "enable"),
+        "if": (If(Gain(2.0), Gain(-1.0)), "condition"),
+        "case": (SwitchCase({1: Gain(2.0)}), "case"),
+    }
+    d = Diagram("d")
+    d.add("four", Constant(4.0)) >> d.add("u", UnitDelay(0.5, 0.25, initial=3.0))
+    d.add("on", Constant(1.0))
+    d.add("off", Enabled(Gain(2.0)))
+    for name, (part, port) in parts.items():
+        d.add(name, part)
+        d.connect("u.y", f"{name}.u")
+        d.connect("on.y", f"{name}.{port}")
+    d.connect("u.y", "off.u")
+    d.connect(0.0 * d["on"]["y"], "off.enable")
+    r = simulate(d, 1.0, engine=engine, log_at=[0.0, 0.2, 0.5, 0.8])
+    for name in parts:
+        assert r[f"{name}.y"][:, 0].tolist() == [6.0, 6.0, 6.0, 8.0], name
+    assert (r["off.y"] == 0.0).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_source_that_counts_ticks_is_merged_from_its_first_tick_in_an_active_part(engine):
+    """As of any sampled block: the second branch is chosen at 0.6, its ticks are at 0.5 and 0.75."""
+    d = Diagram("d")
+    d.add("choice", TimeTable([0.0, 0.6], [1.0, -1.0], "previous"))
+    d.add("nine", Constant(9.0))
+    for name, block in {
+        "count": CounterLimited(3, sample=0.25),
+        "stair": RepeatingSequenceStair([5.0, 6.0], sample=0.25),
+    }.items():
+        d.add(name, If(Gain(1.0), block))
+        d.connect("nine.y", f"{name}.u")
+        d.connect("choice.y", f"{name}.condition")
+    r = simulate(d, 1.0, engine=engine, log_at=[0.5, 0.6, 0.7, 0.75, 1.0])
+    assert r["count.y"][:, 0].tolist() == [9.0, 9.0, 9.0, 0.0, 1.0]
+    assert r["stair.y"][:, 0].tolist() == [9.0, 9.0, 9.0, 5.0, 6.0]

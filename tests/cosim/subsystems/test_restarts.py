@@ -7,6 +7,8 @@ from blocks import (
     Backlash,
     Clock,
     Constant,
+    CounterFreeRunning,
+    CounterLimited,
     DiscreteIntegrator,
     Function,
     Integrator,
@@ -15,6 +17,7 @@ from blocks import (
     Ramp,
     RateLimiter,
     Relay,
+    RepeatingSequenceStair,
     SRFlipFlop,
     TimeTable,
 )
@@ -144,3 +147,23 @@ def test_there_is_no_peak_before_a_part_is_active(engine):
         d["on"] >> d[kind]["enable"]
     r = simulate(d, 3.0, log_at=[0.5, 1.0, 3.0], engine=engine)
     assert r["max.y"][:, 0] == pytest.approx([0, 2, 2]) and r["min.y"][:, 0] == pytest.approx([0, 2, 0])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_sources_that_count_samples_count_from_0_again(engine):
+    """As Simulink's, whose counts are states: from the first tick on that is not before the restart."""
+    blocks = {
+        "limited": CounterLimited(2, sample=0.1),
+        "free": CounterFreeRunning(2, sample=0.1),
+        "stair": RepeatingSequenceStair([7.0, 5.0, 6.0], sample=0.1),
+    }
+    part, d = Diagram("part"), Diagram("d")
+    for name, block in blocks.items():
+        part.outport(name, part.add(name, block)["y"])
+    d.add("part", Resettable(part))
+    d.add("again", table([0.0, 0.45, 0.6, 0.8], [0.0, 1.0, 0.0, 1.0])) >> d["part"]["reset"]
+    r = simulate(d, 1.0, log_at=[0.1 * k for k in range(11)], engine=engine)
+    k = np.array([0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2])
+    assert r["part.limited"][:, 0].tolist() == (k % 3).tolist()
+    assert r["part.free"][:, 0].tolist() == (k % 4).tolist()
+    assert r["part.stair"][:, 0].tolist() == np.array([7, 5, 6])[k % 3].tolist()
