@@ -41,11 +41,12 @@ from cosim.compile.shown_signals import ShownSignals
 from cosim.compile.signal_nodes import SignalNode
 from cosim.compile.sizes import resolve_sizes
 from cosim.compile.slopes import Slopes, with_slopes
-from cosim.compile.starting import in_order
+from cosim.compile.starting import in_order, waiting_modes
 from cosim.compile.tick_only_branches import FollowingBranch, without_idle_events
 from cosim.compile.units import WireUnits, convert, follow_units
 from cosim.compile.vectors import Vectors
 from cosim.compile.wiring import ExternalInput, Wiring, expand, leave_open
+from cosim.segments import Segment
 from cosim.slots import LoopSlot, Slot, Sought
 from cosim.system import System
 from cosim.system_parts import (
@@ -206,7 +207,7 @@ class _Writer:
             logged=(*signals, *shown.states_to_log(signals)),
             derivative=derivative,
             accepted=accepted,
-            starting=self._starting(between, order),
+            starting=self._starting(between, order, schedule),
             events=events,
             residual=residual,
             loops=tuple(self.v.loops),
@@ -433,7 +434,9 @@ class _Writer:
         values = [between.memory(path, name) for path, name in found]
         return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
 
-    def _starting(self, between: Expressions, order: list[SignalNode]) -> tuple[ca.SX, np.ndarray]:
+    def _starting(
+        self, between: Expressions, order: list[SignalNode], schedule: list[Segment]
+    ) -> tuple[ca.SX, np.ndarray]:
         """Values determined before the first instant, and their places."""
         values, places = self._refreshed(between, Branch)
         for inst in self.placed.values():
@@ -446,7 +449,10 @@ class _Writer:
                     continue
                 values = ca.vertcat(values, value)
                 places = np.concatenate([places, self.v.h.slots[f"{inst.path}.{m.name}"].index])
-        return in_order(ca.densify(values), self.v.h.stacked()[0][places.tolist()]), places
+        h = self.v.h.stacked()[0]
+        found = in_order(ca.densify(values), h[places.tolist()])
+        kept = ~waiting_modes(values, places, h, self.placed, self.v.h.slots, schedule)
+        return found[np.flatnonzero(kept).tolist()], places[kept]
 
     def _following(self, between: Expressions) -> Iterator[FollowingBranch]:
         """Branches that depend on what they were in ties at most, and never stand still."""

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import casadi as ca
 import networkx as nx
+import numpy as np
+
+from blocks.contract.event_memories import Branch
+from cosim.compile.placed_block import PlacedBlock
+from cosim.segments import Segment
+from cosim.slots import Slot
 
 
 def in_order(values: ca.SX, own: ca.SX) -> ca.SX:
@@ -33,3 +41,32 @@ def in_order(values: ca.SX, own: ca.SX) -> ca.SX:
                 new[k] = found[place]
         known += members
     return ca.vertcat(*new)
+
+
+def waiting_modes(
+    values: ca.SX,
+    places: np.ndarray,
+    h: ca.SX,
+    placed: Mapping[str, PlacedBlock],
+    slots: Mapping[str, Slot],
+    schedule: Iterable[Segment],
+) -> np.ndarray:
+    """Which values, (n,) bool, are of modes that remember and are found at the first instant, not before it.
+
+    A relay whose input is a sampled signal begins with what that is after its first tick, not with what its
+    memory holds before. What depends on continuous states alone is there already.
+
+    values : (n,) new values; places : (n,) where they are in h
+    """
+    refreshed = {name for segment in schedule for name in segment.names}
+    modes = [
+        slots[name].index
+        for inst in placed.values()
+        for m in inst.memories(Branch)
+        if (name := f"{inst.path}.{m.name}") in refreshed and m.remembers and not m.begins
+    ]
+    of_others = np.zeros(len(places), dtype=bool)
+    for row, column in zip(*ca.jacobian_sparsity(values, h).get_triplet(), strict=True):
+        of_others[row] |= column != places[row]
+    found: np.ndarray = of_others & np.isin(places, np.concatenate([np.zeros(0, int), *modes]))
+    return found

@@ -12,6 +12,7 @@ from blocks import (
     Constant,
     DeadZone,
     Function,
+    Hold,
     Integrator,
     PeakHold,
     Pulse,
@@ -20,6 +21,7 @@ from blocks import (
     Relay,
     Sign,
     Sine,
+    SRFlipFlop,
     Step,
     Switch,
     TurnCounter,
@@ -132,3 +134,28 @@ def test_peak_hold_and_turn_counter_keep_what_accepted_steps_saw(run):
     d.connect(n["y"], i["u"])
     r = run(d, 3.0, log_every=0.1, max_step=0.05)
     assert r["n.y"][:, 0] == pytest.approx(9 * r.time, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("block", "port", "output", "before", "given"),
+    [
+        (Relay(0.5, -0.5, on=True), "u", "y", -1.0, 1.0),
+        (Relay(0.5, -0.5), "u", "y", 1.0, 0.0),
+        (SRFlipFlop(), "S", "Q", 1.0, 0.0),
+    ],
+)
+def test_a_switch_with_a_memory_begins_with_the_first_sample(run, block, port, output, before, given):
+    """The sample is 0, which changes nothing; what a memory holds before the first tick at 0 nothing sees.
+
+    Where the first tick is later, it is the signal until then, and counts.
+    """
+    d = Diagram("d")
+    d.add("zero", Constant(0.0))
+    for name, offset in {"first": 0.0, "late": 0.05}.items():
+        d.connect("zero.y", d.add(f"{name}_sample", Hold(0, sample=0.1, offset=offset, initial=before))["u"])
+        d.connect(f"{name}_sample.y", d.add(name, block)[port])
+        if port == "S":
+            d.connect("zero.y", f"{name}.R")
+    r = run(d, 0.2, log_every=0.1)
+    assert r[f"first.{output}"][:, 0].tolist() == [given] * 3
+    assert r[f"late.{output}"][:, 0].tolist() == [1.0 - given] * 3
