@@ -90,7 +90,7 @@ class CompiledUnit:
         unit.begun = unit.begun or bool(t.begun)
         unit.steps_asked = max(unit.steps_asked, t.asked)
         unit.terminated = unit.terminated or bool(t.terminated)
-        unit.stands_from, unit.next = t.stands_from, t.next
+        unit.stands_from, unit.next, unit.reached = t.stands_from, t.next, t.reached
         if t.initialised > MAY:
             self._take_over()
         t.t, t.set_by, t.ready, t.stays = np.nan, bindings.ffi().NULL, 0, 0
@@ -120,7 +120,7 @@ class CompiledUnit:
         t.begun = unit.begun
         t.ready = (unit.begun or unit.stands_as_found) and not unit.terminated
         t.asked, t.terminated = unit.steps_asked, unit.terminated
-        t.stands_from, t.next = unit.stands_from, unit.next
+        t.stands_from, t.next, t.reached = unit.stands_from, unit.next, unit.reached
         if unit.initialised:
             t.initialised = BY_HOST
             self._row("p")[:] = unit.given

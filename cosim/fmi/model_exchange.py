@@ -80,6 +80,7 @@ class ModelExchangeUnit:
         self.inputs_given = input_start.copy()
         # s; the newest event, before which it cannot be asked, and the next one
         self.stands_from, self.next = self.clock.at(0.0), NEVER
+        self.reached = self.stands_from  # s; where its newest step or event ended
         self._make_rounds = rounds
         self._levels = np.zeros(len(ports.triggers))
         self._x_given = np.zeros(0)  # given states that initialisation must not change
@@ -241,12 +242,14 @@ class ModelExchangeUnit:
             self.component.enter_continuous_time_mode()
 
     def _own_time(self, t: float) -> float:
-        """The time announced for the next event, or that of the newest one, if t is that by rounding."""
+        """The time announced for the next event, of the newest one or step, if t is that by rounding."""
         near = self.clock.near(t)
         if self.stays and abs(t - self.stands_from) <= near:
             return self.stands_from
         if abs(t - self.next) <= near:
             return self.next
+        if abs(t - self.reached) <= near:
+            return self.reached
         return self.stands_from if 0.0 < self.stands_from - t <= near else t
 
     def _effective(self, x: np.ndarray) -> np.ndarray:
@@ -300,7 +303,7 @@ class ModelExchangeUnit:
             c.exit_initialization()
         found = self._rounds.run(t, None, risen)
         self._end_event(found, stay)
-        self.stands_from = t
+        self.stands_from = self.reached = t
         self._take(found)
         if self._start is None:  # the first instance of all
             check_counts(c, self.ports.nx, self.ports.n_indicators)
@@ -415,7 +418,7 @@ class ModelExchangeUnit:
                 self._set_all.write(u[self.ports.unclocked[1]])
                 self._tune(p)
 
-            self.stands_from = t
+            self.stands_from = self.reached = t
             found = self._rounds.run(t, put, self._risen(levels))
             self._take(found)
             self._end_event(found, stay)
@@ -449,12 +452,18 @@ class ModelExchangeUnit:
                 )
 
     def completed_step(self, t: float, a: np.ndarray) -> np.ndarray:
-        """Report an accepted step; returns how often the FMU has requested an event so far, (1,)."""
-        if self.begun and not self.terminated and not self._remains(t, a[: self.ports.nx]):  # a step was made
+        """Report an accepted step; returns how often the FMU has requested an event so far, (1,).
+
+        Where no time has passed since the newest step or event, nothing is reported: inputs may have jumped
+        since, and what the FMU makes of that waits for its event.
+        """
+        own = self._own_time(t)
+        if self.begun and not self.terminated and own != self.reached:
             self._stand(t, a)
             event, terminate = self.component.completed_step()
             self.terminated |= terminate
             self.steps_asked += bool(event or terminate)
+            self.reached = own
         return np.array([float(self.steps_asked)])
 
     # --- derivatives of functions -----------------------------------------------------------------
@@ -508,7 +517,7 @@ class ModelExchangeUnit:
             "clock": self.clock.start, "begun": self.begun, "terminated": self.terminated,
             "asked": self.steps_asked,
             "given": self.given.tolist(), "inputs": self.inputs_given.tolist(), "next": self.next,
-            "from": self.stands_from,
+            "from": self.stands_from, "reached": self.reached,
             "time": self.component.call.time, "rounds": self._rounds.kept(), "levels": self._levels.tolist(),
         }  # fmt: skip
         head = json.dumps(facts).encode() + b"\n"
@@ -548,6 +557,7 @@ class ModelExchangeUnit:
         self.begun, self.terminated, self.steps_asked = True, facts["terminated"], facts["asked"]
         self.given, self.inputs_given = given, inputs
         self.next, self.stands_from = facts["next"], facts.get("from", facts["time"])
+        self.reached = facts.get("reached", self.stands_from)
         self.component.call.time = facts["time"]
         self._rounds.restored(facts["rounds"])
         self._levels = np.array(facts["levels"], dtype=float)

@@ -136,6 +136,8 @@ class ModelExchangeSteps:
     def step(self, t: float, end: float) -> StepOutcome:
         """See `Steps.step`."""
         at_once, since = 0, t
+        if self._jumped() and self._event(t):
+            return StepOutcome(t, terminate=True)
         while t < end:
             # an event that differs from the end by rounding is there, at the very time that was announced
             stop = self._next if reached(self._next, end) else end
@@ -147,6 +149,13 @@ class ModelExchangeSteps:
             if at_once > MOST:
                 raise self._endless(t)
         return StepOutcome(t)
+
+    def _jumped(self) -> bool:
+        """Whether indicators are on other sides by inputs that were set since the newest step or event."""
+        if not len(self._z):
+            return False
+        now = self._component.indicators(np.zeros(len(self._z)))
+        return bool(((now > 0.0) != (self._z > 0.0)).any())
 
     def _endless(self, t: float) -> FMUCallError:
         c = self._component

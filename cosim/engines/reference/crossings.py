@@ -255,6 +255,8 @@ class Crossings:
 
         begin, end = low, high
         below, above, before, slow, last = beyond(low), beyond(high), np.inf, 0, 0
+        if max(abs(below), abs(above)) <= self.threshold[k]:  # a jump before the step has put it there
+            return self._turn(step, k, sign, begin, end)
         beyond_at_all = below > 0.0
         for _ in range(200):
             middle, width = 0.5 * (low + high), high - low
@@ -283,7 +285,7 @@ class Crossings:
         return self._turn(step, k, sign, begin, end) if beyond_at_all else high
 
     def _turn(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
-        """Where the sign of a crossing changes that is on its threshold all the way, and begins to move."""
+        """Where the sign of a crossing changes that is on its threshold all the way: it moves, or rests."""
         while low < (middle := 0.5 * (low + high)) < high and high - low > 1e-15 * max(1.0, abs(high)):
             self._put(step, middle)
             if self.signs()[0][k] == sign:

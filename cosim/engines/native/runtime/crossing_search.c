@@ -41,7 +41,8 @@ static double sign_now(const pl_run *r, int i)
     return r->context->signs[i];
 }
 
-/* Where the sign of a crossing changes that is on its threshold all the way, and begins to move: crossings.py, _turn. */
+/* Where the sign of a crossing changes that is on its threshold all the way: it begins to move, or rests;
+   crossings.py, _turn. */
 static double turn(pl_run *r, int i, double side, double low, double high)
 {
     for (;;) {
@@ -62,6 +63,9 @@ static double root(pl_run *r, int i, double side, double low, double high)
     double below = beyond(r, i, side, low), above = beyond(r, i, side, high), before = INFINITY;
     const double begin = low, end = high;
     int slow = 0, last = 0, beyond_at_all = below > 0.;
+
+    /* a jump before the step has put it there */
+    if (fmax(fabs(below), fabs(above)) <= r->system->threshold[i]) return turn(r, i, side, begin, end);
 
     for (int round = 0; round < 200; round++) {
         const double middle = 0.5 * (low + high), width = high - low;

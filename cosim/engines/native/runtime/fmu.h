@@ -39,6 +39,7 @@ typedef struct {
     double clock;             /* s; its time is that of the run and this */
     double stop;              /* s; when the run ends, as it is told; nan: not known */
     double stands_from, next; /* s; the newest event, and the one it announced, on its clock */
+    double reached;           /* s; where its newest step or event ended, on its clock */
     const struct pl_fmu_call *set_by; /* whose inputs it has */
     int64_t asked;          /* how often it asked for an event after a step */
     int32_t terminated;

@@ -40,13 +40,15 @@ static double near_by(const pl_fmu *u, double t)
     return fmax(NEAR * fmax(1.0, fabs(t - u->clock)), ROUNDED * fmax(fabs(t), fabs(u->clock)));
 }
 
-/* Its time at one of the run: that announced for the next event, or of the newest one, if it is that by rounding. */
+/* Its time at one of the run: that announced for the next event, of the newest one or of the newest step, if it is that
+   by rounding. */
 static double own_time(const pl_fmu *u, double t)
 {
     const double shown = t + u->clock, near = near_by(u, shown), early = u->stands_from - shown;
 
     if (u->stays && fabs(early) <= near) return u->stands_from;
     if (fabs(shown - u->next) <= near) return u->next;
+    if (fabs(shown - u->reached) <= near) return u->reached;
     return early > 0.0 && early <= near ? u->stands_from : shown;
 }
 
@@ -137,7 +139,7 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     u->t = NAN, u->set_by = 0;
     if (!u->stays && went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
     u->in_event = 1, u->stays = 0;
-    u->stands_from = t;
+    u->stands_from = u->reached = t;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= t)) {
         if (++round > ROUNDS || went_wrong(update(u, &again, &terminate, &next))) return 1;
@@ -160,12 +162,13 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
 
 static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, double *out)
 {
-    const int remains = u->stays && own_time(u, row[0]) == u->t && !memcmp(row + 1, u->x, sizeof(double) * (size_t)u->nx);
-    if (remains) { /* no step was made since its event */
+    const double t = own_time(u, row[0]);
+
+    if (t == u->reached) { /* no step was made since; inputs may have jumped: its event comes first */
         out[0] = (double)u->asked;
         return 0;
     }
-    if (stand(u, call, row, own_time(u, row[0]))) return 1;
+    if (stand(u, call, row, t)) return 1;
     if (u->version == 2) {
         int event = 0, terminate = 0;
         if (went_wrong(((completed_2)u->completed)(u->component, 0, &event, &terminate))) return 1;
@@ -178,6 +181,7 @@ static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, doub
         u->terminated |= terminate;
     }
     u->set_by = 0;
+    u->reached = t;
     u->ready = !u->terminated; /* it stays where it is from now on */
     out[0] = (double)u->asked;
     return 0;
@@ -229,7 +233,7 @@ int pl_initialise_fmu(const void *self, const pl_fmu_call *event, const double *
     if (call->what == PL_FMU_OUTPUTS && memcmp(x + u->nx, u->inputs_given, nu)) return 1;
     if (pl_write_values(u->component, u->version, event->all, event->n_all, row)) return 1;
     u->initialised = PL_FMU_ANEW;
-    u->stands_from = t;
+    u->stands_from = u->reached = t;
     if (enter(u, t)) return 1;
     if (refuses(u, PL_REFUSED_EXIT, ((change_mode)u->exit_initialization)(u->component))) return 1;
     while (!terminate && (again || next <= t)) {

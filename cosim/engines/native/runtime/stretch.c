@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double SAME_INSTANT = 1e-12; /* relative; times closer than this are one instant */
+
 /* How many equal steps no longer than `longest` lead from begin to stop: steppers.py, pieces. */
 static int64_t pieces(double begin, double stop, double longest)
 {
@@ -60,11 +62,13 @@ int pl_end_step(pl_run *r)
     const size_t size = sizeof(double) * (size_t)r->model->nx;
 
     if (s->n_delays) pl_record_delayed(r);
+    /* inputs have jumped before a step that an event ends where it begins: the event comes first */
+    const int accepted = r->located < 0 || r->t1 - r->t0 > SAME_INSTANT * fmax(1.0, fabs(r->t1));
     r->last_good = r->t0 = r->t1;
     double *old = r->x0;
     r->x0 = r->x1;
     r->x1 = old;
-    int reason = pl_update_accepted(r, r->t1, r->model->nx ? r->x0 : r->context->x);
+    int reason = accepted ? pl_update_accepted(r, r->t1, r->model->nx ? r->x0 : r->context->x) : PL_DONE;
     if (reason) return reason;
     if (r->model->nx) {
         reason = pl_limit_by_delays(r, r->t1, r->x0);

@@ -1,7 +1,7 @@
 /* Model exchange: modes, indicators, and all that happens at an event; co-simulation has only its event mode.
 
    An indicator is a crossing moved away from zero by the side it is on, so that one that was just handled is not
-   found again. Event mode first handles the crossings that changed their sign, then the ticks that are due, then
+   found again; one that a jump of inputs has put on its threshold, where it rests, is on the side it has there. Event mode first handles the crossings that changed their sign, then the ticks that are due, then
    crossings again, as a run of the native engine does. Where an input is set after that, in the same event mode,
    everything is done again from how the event began, so that sampled blocks see the new values. */
 
@@ -35,6 +35,24 @@ void unit_set_states(unit *u, const double *x)
     u->row_known = u->rates_known = 0;
 }
 
+/* Which crossings rest on their thresholds, where they belong to another side than the one they come from? Into
+   r->special; how many. Crossings are in r->out. */
+static int resting_elsewhere(pl_run *r)
+{
+    const pl_system *s = r->system;
+    int n = 0, rest = 0;
+
+    for (int32_t i = 0; i < s->n_events; i++) {
+        const double sign = r->context->signs[i];
+        const int turns = fabs(sign) == 1.0 && sign != s->rest[i];
+        if (turns && fabs(r->out[r->model->place_of[i]]) <= s->threshold[i]) r->special[n++] = i;
+    }
+    pl_evaluate_some(r, r->model->crossing_rates, r->special, n, r->g_rates);
+    for (int k = 0; k < n; k++)
+        if (r->g_rates[r->special[k]] == 0.0) r->special[rest++] = r->special[k];
+    return rest;
+}
+
 int unit_indicators(unit *u, double *values)
 {
     pl_run *r = &u->run;
@@ -55,6 +73,8 @@ int unit_indicators(unit *u, double *values)
         const double aside = ASIDE * (s->threshold[i] > 1e-14 ? s->threshold[i] : 1e-14);
         values[i] += c->signs[i] < 0.0 ? -aside : aside;
     }
+    const int n = resting_elsewhere(r);
+    for (int k = 0; k < n; k++) values[r->special[k]] *= -1.0;
     return UNIT_OK;
 }
 
