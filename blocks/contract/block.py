@@ -38,8 +38,8 @@ __all__ = ["Block", "Equations"]
 
 FOR_COMPILERS = (
     "alone", "also_made_by", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as",
-    "drawn_fields", "driven", "hears_rises", "jump_cure", "made_by", "numbers_only", "opened",
-    "port_name", "ports_by_name", "reaches", "reads", "rounds", "shares_equations", "start_only",
+    "drawn_fields", "driven", "hears_rises", "in_steps", "jump_cure", "made_by", "numbers_only", "opened",
+    "port_name", "ports_by_name", "reaches", "reads", "shares_equations", "start_only",
     "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
@@ -69,7 +69,7 @@ class Block(metaclass=BlockType):
     reads: ClassVar[tuple[str, ...]] = ()
     """Fields that may be the path of a file, which is read when the block is made."""
 
-    rounds: ClassVar[bool] = False
+    in_steps: ClassVar[bool] = False
     """True where outputs go up and down in steps: their slope, which is all that linear models see, is 0."""
 
     alone: ClassVar[str] = ""

@@ -42,7 +42,7 @@ class ADC(Block):
         d.connect(source["y"], adc["u"])
     """
 
-    rounds: ClassVar[bool] = True
+    in_steps: ClassVar[bool] = True
 
     bits: int = 12
     low: float = 0.0
@@ -81,7 +81,7 @@ class DAC(Block):
         d.connect(source["y"], dac["u"])
     """
 
-    rounds: ClassVar[bool] = True
+    in_steps: ClassVar[bool] = True
 
     bits: int = 12
     low: float = 0.0
@@ -121,7 +121,7 @@ class Encoder(Block):
         d.connect(source["y"], angle["u"])
     """
 
-    rounds: ClassVar[bool] = True
+    in_steps: ClassVar[bool] = True
 
     counts: int = 4096
     turn: float = 2 * np.pi

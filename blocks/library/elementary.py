@@ -262,7 +262,7 @@ class Rounding(Block):
         d.connect(source["y"], whole["u"])
     """
 
-    rounds: ClassVar[bool] = True
+    in_steps: ClassVar[bool] = True
 
     function: str = "floor"
 

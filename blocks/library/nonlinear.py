@@ -152,7 +152,7 @@ class Quantizer(Block):
         d.connect(source["y"], encoder["u"])
     """
 
-    rounds: ClassVar[bool] = True
+    in_steps: ClassVar[bool] = True
 
     interval: ArrayLike
 

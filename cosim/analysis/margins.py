@@ -247,12 +247,12 @@ def _mention_rounding(system: Block | Diagram, at: str) -> None:
     if not isinstance(system, Diagram):
         return
     wiring = expand(system.netlist(), TraceCache(library=LIBRARY))
-    if not any(block.rounds for block in wiring.blocks.values()):
+    if not any(block.in_steps for block in wiring.blocks.values()):
         return
     flat = system_of(system)
     whole, _ = _one_component(flat, at)
     loop = in_loop(wiring, flat.signal(whole).path)
-    rounding = {path: b for path in sorted(loop) if (b := wiring.blocks[path]).rounds}
+    rounding = {path: b for path in sorted(loop) if (b := wiring.blocks[path]).in_steps}
     if not rounding:
         return
     listed = " and ".join(f"'{path}' ({type(block).__name__})" for path, block in rounding.items())

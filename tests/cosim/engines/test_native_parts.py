@@ -45,14 +45,14 @@ def test_events_are_read_as_they_were_written():
     written = [0.5, 1, 10, 11, 12, 20, 21, 22, 0.75, 0, 1.5, 1, 30, 31, 32, 40, 41, 42]
     events._values[: len(written)] = written
     log.used = len(written)
-    found = [(e.time, e.name, e.before, e.after) for e in events.events()]
+    found = [(e.time, e.name, e.before, e.after) for e in events.kept()()]
     assert found == [
         (0.5, "two", {"t0": (10.0, 11.0), "t1": (12.0,)}, {"t0": (20.0, 21.0), "t1": (22.0,)}),
         (0.75, "none", {}, {}),
         (1.5, "two", {"t0": (30.0, 31.0), "t1": (32.0,)}, {"t0": (40.0, 41.0), "t1": (42.0,)}),
     ]
     events.grow()
-    assert log.capacity == 2048 and len(events.events()) == 3
+    assert log.capacity == 2048 and len(events.kept()()) == 3
 
 
 def test_a_function_with_python_inside_is_given_its_arguments_in_a_row():
