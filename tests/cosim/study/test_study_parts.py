@@ -12,7 +12,7 @@ import pytest
 from blocks import PlantloopError
 from cosim import Study, open_study
 from cosim.scenario import load_scenario
-from cosim.study import executors, study_progress, suspects
+from cosim.study import dask_cluster, executors, study_progress, suspects
 from cosim.study.bases import Base
 from cosim.study.between import SignalCourse
 from cosim.study.executors import processors
@@ -351,3 +351,31 @@ def test_a_browser_shows_a_page_unless_it_is_not_to(monkeypatch, given):
     monkeypatch.setattr(page, "view", lambda data, out, show: shown.append((out, show)))
     StudyResult(SimpleNamespace()).view(**given)
     assert shown == [(None, given.get("show", True))]
+
+
+def test_keys_of_a_study_file_at_their_limits(study_file):
+    """A percentile is that of numbers, not of a condition; a search may have one run, and not none."""
+    metric = '[metrics]\na = { percentile = "lag.y", q = 95 }\n'
+    text = lambda runs: f'{metric}[search]\nmetrics = ["a"]\nruns = {runs}\n[sweep]\n"k.k" = [1, 2]\n'
+    assert Study(study_file(text(1))).plan.measures.columns == ["a"]
+    with pytest.raises(PlantloopError, match="runs.*at least 1"):
+        Study(study_file(text(0)))
+    with pytest.raises(PlantloopError, match="percentile"):
+        Study(study_file(text(1).replace('"lag.y"', '"lag.y > 1"')))
+
+
+@pytest.mark.parametrize("scheduler", [None, "tcp://there:8786"])
+def test_workers_of_dask_have_a_thread_each_and_no_other_client_is_replaced(monkeypatch, scheduler):
+    distributed = pytest.importorskip("distributed")
+    asked, told = [], []
+    made = lambda *given, **more: asked.append(more) or SimpleNamespace(dashboard_link="http://here")
+    monkeypatch.setattr(distributed, "LocalCluster", made)
+    monkeypatch.setattr(distributed, "Client", made)
+    monkeypatch.setattr(dask_cluster, "_OwnCluster", lambda cluster: cluster)
+    dask_cluster.client_of(SimpleNamespace(scheduler=scheduler, workers=3, begun=told.append))
+    (given,) = asked
+    if scheduler is None:
+        assert (given["n_workers"], given["threads_per_worker"], given["processes"]) == (3, 1, True)
+    else:
+        assert given["set_as_default"] is False
+    assert told == ["dashboard at http://here"]
