@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from cosim.fmi import setup
-from cosim.fmi.description import Unit, Variable
+from cosim.fmi.description import ClockTiming, Unit, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.fmu import FMU
-from cosim.fmi.reading import _clock, _interface
+from cosim.fmi.reading import _check_clock, _clock, _interface
 from cosim.fmi.session import Session
 from cosim.fmi.setup import Setup
 
@@ -137,6 +137,21 @@ def test_times_of_clocks_are_counted_or_decimal(attributes, interval, shift):
     found = _clock({"intervalVariability": "constant", "priority": "2"} | attributes)
     assert (found.kind, found.interval, found.shift, found.priority) == ("constant", interval, shift, 2)
     assert _clock({}).priority is None
+
+
+@pytest.mark.parametrize("interval", [Fraction(0), Fraction(-1, 2), Fraction(1, 10**9), None])
+def test_clocks_have_intervals_above_0(interval):
+    d = SimpleNamespace(fault=lambda what, *rest, **more: FMUError(what))
+    clock = SimpleNamespace(name="c", line=3, causality="input")
+    check = lambda: _check_clock(d, clock, ClockTiming("constant", interval))
+    if interval is not None and interval > 0:
+        check()
+        return
+    said = (
+        "is constant but has no interval" if interval is None else f"has an interval of {float(interval):g} s"
+    )
+    with pytest.raises(FMUError, match=said):
+        check()
 
 
 def test_outputs_have_no_derivatives_unless_it_is_said():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -15,6 +17,7 @@ from plant.elements import (
     Reference_Array,
     Reference_Variable,
 )
+from plant.equations import differential
 from tests.helpers.slider import SUB, on_rail, written
 
 TIMES = np.array([0.0, 0.5, 1.0])
@@ -110,3 +113,19 @@ def test_array_is_read_entry_by_entry():
     assert run(*elements, shown=("DIF(1)", "VARVAL(1)")) == pytest.approx(
         np.column_stack([0.5 + TIMES, np.full(3, 2.0)]), abs=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        (("variable", (8,)), [8]), (("array", (3,)), [5, 6, 7]), (("array", (3, 2)), [6]),
+        (("array", (3, 1)), [5]), (("plant_output", (4, 3)), [1]), (("plant_output", (4,)), [9, 2, 1]),
+        (("state", (1,)), []),
+    ],
+)  # fmt: skip
+def test_which_variables_a_reference_reads(reference, expected):
+    """All of an array, or one entry, counted from 1."""
+    elements = {3: Reference_Array(id=3, type="U", variable_id=(5, 6, 7))}
+    elements[4] = Control_PlantOutput(id=4, label="z", variable_id_list=(9, 2, 1))
+    model = SimpleNamespace(find=lambda kind, id: elements[id])
+    assert list(differential._variables(model, reference)) == expected
