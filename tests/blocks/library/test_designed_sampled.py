@@ -16,6 +16,7 @@ from blocks import (
     DiscreteStateSpace,
     Hold,
     KalmanFilter,
+    StateSpace,
     TransportDelay,
     UnitDelay,
 )
@@ -180,3 +181,12 @@ def test_a_sample_time_may_stand_where_the_field_stands():
     assert LQR.of(d, [1.0, 2.0], 0.1, 0.15, at=at_rest(d)) == LQR.of(
         d, [1.0, 2.0], 0.1, sample=0.15, at=at_rest(d)
     )
+
+
+def test_outputs_in_units_far_apart_tell_the_states_as_well():
+    """y = (x0 + x1, 1e12 x0): the gain is that of the model in terms of y."""
+    A, B = np.array([[0.0, 1.0], [-2.0, -0.3]]), np.array([[0.0], [1.5]])
+    C, Q = np.array([[1.0, 1.0], [1e12, 0.0]]), np.diag([1.0, 1e-24])
+    law = LQR.of(StateSpace(A, B, C), Q, 0.1)
+    K = control.lqr(A, B, C.T @ Q @ C, [[0.1]])[0]  # in terms of x
+    close(law.gain() @ C, K, rtol=1e-6)
