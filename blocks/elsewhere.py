@@ -33,7 +33,13 @@ SAID_ELSEWHERE = {
     "simulate_fmu": "simulate", "exportfmu": "export_fmu", "importfmu": "FMU", "loadfmu": "FMU",
     # functions of python-control
     "bode": "frequency_response", "nyquist": "margins", "margin": "margins", "lqr": "LQR",
-    "lqe": "KalmanFilter",
+    "lqe": "KalmanFilter", "bodeplot": "frequency_response", "nyquistplot": "margins",
+    "stabilitymargins": "margins", "dlqr": "LQR", "findeqpt": "trim", "findoperatingpoint": "trim",
+    # of diagrams, and of Drake
+    "add_block": "add", "addblock": "add", "add_system": "add", "addsystem": "add", "add_wire": "connect",
+    "wire": "connect", "link": "connect",
+    "multibodyplant": "Plant",
+    "linearquadraticregulator": "LQR", "discretetimeintegrator": "DiscreteIntegrator",
     "ode45": "dopri5", "ode1": "euler", "ode4": "rk4", "ode23": "RK23", "ode8": "DOP853",
     "ode15s": "rodas4", "ode23s": "rodas4", "ode23t": "rodas4", "ode23tb": "rodas4", "ode14x": "rodas4",
     # of plants
@@ -74,6 +80,9 @@ NO_BLOCK = {
     "subsystem": "A subsystem is a Diagram, added to another as any block: from cosim import Diagram.",
     "connection": "Ports are connected by d.connect('a.y -> b.u').",
     "probe": "A run logs every signal, and any state or parameter by name: signals=[...].",
+    "c2d": "Linear models are systems of python-control: control.c2d(linearize(plant), 0.01).",
+    "feedback": "Linear models are systems of python-control: control.feedback(linearize(plant), ...).",
+    "readmodeldescription": "FMU('unit.fmu').description has the variables: from cosim import FMU.",
     "datatypeconversion": "Every signal is a vector of doubles.",
 }
 """What elsewhere is a block, in lower case without blanks, and here is said otherwise."""

@@ -56,11 +56,22 @@ def test_a_result_is_still_copied_and_pickled(result: Result) -> None:
         ("bode", "Write from cosim import frequency_response"),
         ("lqr", "Write from blocks import LQR"),
         ("Simulator", "did you mean 'Simulation'"),
+        ("bode_plot", "Write from cosim import frequency_response"),
+        ("stability_margins", "did you mean 'margins'|Write from cosim import margins"),
+        ("c2d", r"control\.c2d\(linearize\(plant\), 0\.01\)"),
+        ("read_model_description", r"FMU\('unit\.fmu'\)\.description"),
+        ("LinearQuadraticRegulator", "Write from blocks import LQR"),
     ],
 )
 def test_functions_of_other_packages(name: str, said: str) -> None:
     with pytest.raises(AttributeError, match=said):
         getattr(cosim, name)
+
+
+@pytest.mark.parametrize(("name", "here"), [("add_block", "add"), ("AddSystem", "add"), ("wire", "connect")])
+def test_methods_of_diagrams(name: str, here: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean '{here}'"):
+        getattr(Diagram("d"), name)
 
 
 @pytest.mark.parametrize(

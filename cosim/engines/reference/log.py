@@ -44,6 +44,8 @@ def log_times(
         raise PlantloopError("log_every and log_at exclude each other; give one of them.")
     if log_at is not None:
         return given_times(log_at, start, until, "log_at")
+    if log_every is None and until == start:
+        return np.array([float(until)])
     if log_every is None:
         return _multiples(Fraction(until) / DEFAULT_INTERVALS, 0, DEFAULT_INTERVALS)
     if isinstance(log_every, str) and log_every == "step":

@@ -72,8 +72,9 @@ def test_the_first_tick_is_executed_at_the_start_and_the_last_one_at_the_end():
 
 
 def test_a_run_of_no_length_executes_the_tick_at_zero():
-    r = simulate(build("c.y>b.u", c=Constant(3.0), b=Hold(sample=0.1)), 0.0, log_at=[0.0])
-    assert r["b.y"].item() == 3.0
+    d = build("c.y>b.u", c=Constant(3.0), b=Hold(sample=0.1))
+    for r in (simulate(d, 0.0, log_at=[0.0]), simulate(d, 0.0)):  # one row, not a thousand of one instant
+        assert r["b.y"].item() == 3.0 and r.time.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("periods", [3, 7, 23, 1000])
