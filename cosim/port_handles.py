@@ -103,6 +103,15 @@ class Node(PortArithmetic[PortRef]):
     diagram: WiredDiagram
     name: str
 
+    def __repr__(self) -> str:
+        """Its kind and ports, as somebody needs them who is about to connect it."""
+        ports, kind = self.ports, type(self.diagram.content(self.name)).__name__
+        if not ports.known:
+            return f"<{kind} '{self.name}'>"
+        sides = {"inputs": ports.inputs, "outputs": ports.outputs}
+        listed = [f"{side} {', '.join(names) or 'none'}" for side, names in sides.items()]
+        return f"<{kind} '{self.name}': {'; '.join(listed)}>"
+
     def operand(self) -> PortRef:
         """Its only output."""
         return self.the("output")

@@ -85,3 +85,13 @@ def test_inputs_of_a_plant_are_no_outputs_that_nobody_reads():
     outer.add("in", d)
     assert d.info()["open"] == ["plant.pendulum", "plant.slider", "plant.request_hinge"]
     assert outer.info()["open"] == [f"in/{name}" for name in d.info()["open"]]
+
+
+def test_what_add_returns_shows_its_ports():
+    d = Diagram("d")
+    assert repr(d.add("s", Sum("+-"))) == "<Sum 's': inputs in1, in2; outputs y>"
+    assert repr(d.add("one", Constant(1.0))) == "<Constant 'one': inputs none; outputs y>"
+    inner = Diagram("inner")
+    inner.connect(inner.inport("u"), inner.add("g", Gain(2.0))["u"])
+    inner.outport("w", "g.y")
+    assert repr(d.add("n", inner)) == "<Diagram 'n': inputs u; outputs w>"

@@ -182,7 +182,7 @@ WIRE = {
     ),
     "a handle": (
         lambda d: d.ground(d["gain"]),
-        "Node(diagram=<Diagram 'd': 2 blocks (c, gain), 0 connections>, name='gain') is no port. "
+        "<Gain 'gain': inputs u; outputs y> is no port. "
         "Write handle['port'].",
     ),
     "a port as a size": (
