@@ -137,17 +137,25 @@ def _through_branches(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The symbols a value depends on; branches are replaced by the symbols that decide them."""
     inputs, own, ticks, time = np.array(found[0]), np.array(found[1]), np.array(found[2]), np.array(found[3])
-    for m in inst.memories(Branch):
-        place = inst.traced.slices[m.name]
-        used = own[:, place].any(axis=1)
-        own[:, place] = False
-        if used.any():
-            behind = inst.traced.depends(f"m:{m.name}", m.equation)
-            inputs[used] |= np.any(behind[0], axis=0)
-            own[used] |= np.any(behind[1], axis=0)
+    branches = inst.memories(Branch)
+    for _ in branches:  # one may decide another, in any order
+        going_on = False
+        for m in branches:
+            place = inst.traced.slices[m.name]
+            used = own[:, place].any(axis=1)
             own[:, place] = False
-            ticks[used] |= np.any(behind[2], axis=0)
-            time[used] |= bool(behind[3].any())
+            if used.any():
+                behind = inst.traced.depends(f"m:{m.name}", m.equation)
+                inputs[used] |= np.any(behind[0], axis=0)
+                own[used] |= np.any(behind[1], axis=0)
+                own[:, place] = False
+                ticks[used] |= np.any(behind[2], axis=0)
+                time[used] |= bool(behind[3].any())
+                going_on = True
+        if not going_on:
+            break
+    for m in branches:
+        own[:, inst.traced.slices[m.name]] = False
     return inputs, own, ticks, time
 
 

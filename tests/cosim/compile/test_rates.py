@@ -13,9 +13,11 @@ from blocks import (
     CounterFreeRunning,
     CounterLimited,
     Demux,
+    DynamicSaturation,
     Function,
     Gain,
     Hold,
+    MinMax,
     Mux,
     Pulse,
     RateTransition,
@@ -73,6 +75,8 @@ def test_a_port_takes_the_rate_of_a_sampled_driver():
         ({"m": Mux(2), "x": Demux(2)}, "s.y>m.in1 s.y>m.in2 m.out>x.in", "x.out1"),
         ({"f": Function(np.sin), "g": Gain(0.5)}, "s.y>f.u f.y>g.u", "g.y"),
         ({"e": UnitDelay(0.02)}, "s.y>e.u", "e.y"),
+        ({"x": MinMax("max", 4)}, "s.y>x.in1 s.y>x.in2 s.y>x.in3 s.y>x.in4", "x.y"),
+        ({"x": DynamicSaturation()}, "s.y>x.high s.y>x.u s.y>x.low", "x.y"),
     ],
 )
 def test_a_rate_goes_through_blocks_without_memory_and_constants(blocks, connections, last):
