@@ -81,7 +81,8 @@ class PartControl(Block):
         if self.call:
             return b.conditional("calls", 0.0, lambda _: signal, self.ticks, start=signal)[0]
         on = np.where(signal[0] > 0, 1.0, 0.0) if self.ticks else above_zero(b, self.caller, signal)
-        return _edges(b, "edges", on, self.trigger, self.ticks, _at_start(signal))
+        start = on if self.ticks else _at_start(signal)  # at ticks no signal is too small
+        return _edges(b, "edges", on, self.trigger, self.ticks, start)
 
     def _restarts(self, b: Equations, active: Any) -> None:
         if self.reset:

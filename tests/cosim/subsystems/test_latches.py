@@ -127,3 +127,16 @@ def test_a_source_that_counts_ticks_is_merged_from_its_first_tick_in_an_active_p
     r = simulate(d, 1.0, engine=engine, log_at=[0.5, 0.6, 0.7, 0.75, 1.0])
     assert r["count.y"][:, 0].tolist() == [9.0, 9.0, 9.0, 0.0, 1.0]
     assert r["stair.y"][:, 0].tolist() == [9.0, 9.0, 9.0, 5.0, 6.0]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sampled_trigger_of_any_size_has_no_edge_where_it_is_on_from_the_start(engine):
+    """1e-12, -1e-12, 1e-12, ... from 0.1 on: the first sample is that of the memory before it."""
+    d = Diagram("d")
+    d.add("trigger", UnitDelay(0.1, initial=1e-12))
+    d.connect(-d["trigger"]["y"], "trigger.u")
+    d.add("part", Triggered(DiscreteIntegrator(sample=1, method="backward")))
+    d.connect(d.add("one", Constant(1.0))["y"], "part.u")
+    d.connect("trigger.y", "part.trigger")
+    r = simulate(d, 0.5, engine=engine, log_every=0.1)
+    assert r["part.y"][:, 0].tolist() == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]
