@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from blocks.contract.event_memories import NEVER
+from blocks.contract.user_lines import warn_user
 from blocks.errors import BlockError
 from cosim.fmi import finite
 from cosim.fmi.contradictions import check_counts
@@ -75,6 +76,7 @@ class ModelExchangeUnit:
         # the one at the start? Where it goes on, the FMU is initialised anew
         self.stays = self.starting = False
         self._failure: FMUCallError | None = None
+        self._told_of_pause = False
         self.compiled: Any = None  # what compiled code calls; it must know when something else is called
         self.given = defaults.copy()  # parameters as last set
         self.inputs_given = input_start.copy()
@@ -246,7 +248,7 @@ class ModelExchangeUnit:
         near = self.clock.near(t)
         if self.stays and abs(t - self.stands_from) <= near:
             return self.stands_from
-        if abs(t - self.next) <= near:
+        if t >= self.next - near:  # in a pause of the part around it, it waits there
             return self.next
         if abs(t - self.reached) <= near:
             return self.reached
@@ -401,6 +403,9 @@ class ModelExchangeUnit:
                 c.set_states(np.ascontiguousarray(now))
             self.begun, self.starting = True, self.stays
             return self._results(now)
+        if self.next < t - self.clock.near(t) and not (self.in_event or self.terminated):
+            a = self._after_pause(t, a)
+            x = a[:nx]
         t = self._own_time(t)
         if self.in_event:
             c.call.time = t
@@ -427,6 +432,42 @@ class ModelExchangeUnit:
             self._x[:] = x
         self.inputs_given = u.copy()
         return self._results(self._x)
+
+    def _after_pause(self, t: float, a: np.ndarray) -> np.ndarray:
+        """The argument of an event at t [s] after those announced for times in a pause of the part around it.
+
+        Each is handled at its own time, with the inputs there are now.
+        """
+        c, a, since, count = self.component, a.copy(), self.next, 0
+        while self.next < t - self.clock.near(t) and not self.terminated:
+            at, count = self.next, count + 1
+            self._step_to(at, a)
+            if not self.stays:
+                c.enter_event_mode()
+            self.stands_from = self.reached = at
+            found = self._rounds.run(at)
+            self._take(found)
+            self._end_event(found, False)
+            finite.states(c, self.ports.states, self._x)
+            a[: self.ports.nx] = self._x
+        self._step_to(t, a)
+        if not self._told_of_pause:
+            self._told_of_pause = True
+            warn_user(
+                f"FMU '{self.description.file}', instance '{c.name}': it stood still until t={t:.9g} s, in a "
+                f"conditional part; {count} of its time events since t={since:.9g} s come there, each at its "
+                "own time and with the inputs of the end of the pause. Use reset=True of the part, the "
+                "diagram itself, or leave the FMU outside.",
+                UserWarning,
+            )
+        return a
+
+    def _step_to(self, t: float, a: np.ndarray) -> None:
+        """Go on to t [s] where states stand still."""
+        self._stand(t, a)
+        if self.component.interface.needs_completed_step and not (self.stays or self.terminated):
+            self.terminated |= self.component.completed_step()[1]
+            self.reached = self._own_time(t)
 
     def _tune(self, p: np.ndarray) -> None:
         self._put_changed(p, self.given)

@@ -98,7 +98,7 @@ class ModelExchange:
         update = "int(void *, event_info *)" if version == 2 else (
             "int(void *, _Bool *, _Bool *, _Bool *, _Bool *, _Bool *, double *)")  # fmt: skip
         self.fmu = runtime.new(
-            "pl_fmu", version=version, ready=1, begun=1, nx=1, t=math.nan, x=runtime.array([0.0]),
+            "pl_fmu", version=version, ready=1, begun=1, nx=1, t=math.nan, next=1e30, x=runtime.array([0.0]),
             set_time=runtime.pointer("int(void *, double)", lambda c, t: status),
             set_states=runtime.pointer(size, lambda c, x, n: status),
             get_states=runtime.pointer(size, self.states),

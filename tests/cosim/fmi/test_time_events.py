@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blocks import Clock, DiscreteStateSpace, Gain, Hold, Pulse, Step, Sum, TimeTable, UnitDelay
+from blocks import Clock, Constant, DiscreteStateSpace, Gain, Hold, Pulse, Step, Sum, TimeTable, UnitDelay
 from blocks.contract.block import Block
-from cosim import FMU, Diagram, Simulation, export_fmu, simulate
+from cosim import FMU, Diagram, Enabled, Simulation, export_fmu, simulate
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 ENGINES = ("reference", "native")
@@ -145,3 +145,33 @@ def test_an_indicator_and_a_time_event_of_one_unit(
     np.testing.assert_allclose(r["unit.x"][:, 0], x, rtol=0, atol=1e-8)
     assert (r["unit.order"][-1, 0], r["unit.visits"][-1, 0]) == (order, 1 if due == level else 2)
     assert r["after.y"][-1, 0] == order
+
+
+@needs_compiler
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("unit", ["exported", "2.0", "3.0"])
+def test_time_events_in_a_pause_of_the_part_around_it(
+    unit: str, engine: str, controller: Path, tmp_path: Path
+) -> None:
+    """On to 0.25 s and from 14 s on: one event each 0.1 s, all of which have come where it goes on.
+
+    Those that handle one per event ended the run, and so did more than 100 of them.
+    """
+    exported = unit == "exported"
+    path = controller if exported else build_fmu("calendar", version=unit)
+    d = Diagram("d")
+    d.add("part", Enabled(FMU(path, kind="me")))
+    d.add("on", TimeTable([0.0, 0.25, 14.0], [1.0, 0.0, 1.0], "previous"))
+    d.connect("on.y", "part.enable")
+    if exported:
+        d.connect(d.add("one", Constant(1.0))["y"], "part.u")
+    with pytest.warns(UserWarning, match=r"stood still until t=14 s, .*; 13[78] of its time events since"):
+        r = simulate(d, 14.55, engine=engine, log_every=0.15)
+    events = np.floor(10.0 * np.where((r.time >= 0.25) & (r.time < 14.0), 0.25, r.time) + 1e-9)
+    if exported:
+        np.testing.assert_allclose(r["part.y"][:, 0], 2.0 + T * events, atol=1e-9)
+        return
+    np.testing.assert_array_equal(r["part.days"][:, 0], events)
+    on = np.minimum(r.time, 0.25)
+    x = 0.5 * (on**2 + np.where(r.time > 14.0, r.time**2 - 14.0**2, 0.0))  # x' = t where it is on
+    np.testing.assert_allclose(r["part.x"][:, 0], x, atol=1e-6)

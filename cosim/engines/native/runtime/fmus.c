@@ -47,7 +47,7 @@ static double own_time(const pl_fmu *u, double t)
     const double shown = t + u->clock, near = near_by(u, shown), early = u->stands_from - shown;
 
     if (u->stays && fabs(early) <= near) return u->stands_from;
-    if (fabs(shown - u->next) <= near) return u->next;
+    if (shown >= u->next - near) return u->next; /* in a pause of the part around it, it waits there */
     if (fabs(shown - u->reached) <= near) return u->reached;
     return early > 0.0 && early <= near ? u->stands_from : shown;
 }
@@ -134,7 +134,8 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
         memcpy(out, call->event + call->results, sizeof(double) * (size_t)(u->nx + 2));
         return 0;
     }
-    const double t = own_time(u, row[0]);
+    const double shown = row[0] + u->clock, t = own_time(u, row[0]);
+    if (u->next < shown - near_by(u, shown)) return 1; /* after a pause of the part around it: the host handles what was announced in it */
     if (stand(u, call, row, t)) return 1;
     u->t = NAN, u->set_by = 0;
     if (!u->stays && went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
