@@ -54,19 +54,29 @@ def waiting_modes(
     """Which values, (n,) bool, are of modes that remember and are found at the first instant, not before it.
 
     A relay whose input is a sampled signal begins with what that is after its first tick, not with what its
-    memory holds before. What depends on continuous states alone is there already.
+    memory holds before; so does one behind a comparison of that. What depends on continuous states alone, and
+    on what accepted steps have left, is there already.
 
     values : (n,) new values; places : (n,) where they are in h
     """
-    refreshed = {name for segment in schedule for name in segment.names}
-    modes = [
-        slots[name].index
+    refreshed = {name for segment in schedule for name in segment.names if name in slots}
+    branches = {
+        name: m.remembers and not m.begins
         for inst in placed.values()
         for m in inst.memories(Branch)
-        if (name := f"{inst.path}.{m.name}") in refreshed and m.remembers and not m.begins
-    ]
-    of_others = np.zeros(len(places), dtype=bool)
-    for row, column in zip(*ca.jacobian_sparsity(values, h).get_triplet(), strict=True):
-        of_others[row] |= column != places[row]
-    found: np.ndarray = of_others & np.isin(places, np.concatenate([np.zeros(0, int), *modes]))
-    return found
+        if (name := f"{inst.path}.{m.name}") in refreshed
+    }
+    places = places.tolist()
+    reads = nx.DiGraph()
+    reads.add_edges_from(
+        (column, places[row])
+        for row, column in zip(*ca.jacobian_sparsity(values, h).get_triplet(), strict=True)
+    )
+    sampled = _places(slots, refreshed - branches.keys()) & reads.nodes
+    later = set(sampled).union(*(nx.descendants(reads, place) for place in sampled))
+    modes = _places(slots, (name for name, remembers in branches.items() if remembers))
+    return np.array([place in modes & later for place in places], dtype=bool)
+
+
+def _places(slots: Mapping[str, Slot], names: Iterable[str]) -> set[int]:
+    return {place for name in names for place in slots[name].index.tolist()}

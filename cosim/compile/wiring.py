@@ -6,7 +6,7 @@ All mistakes are collected and reported together, with near misses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -413,4 +413,7 @@ def leave_open(wiring: Wiring, acted_on: frozenset[str]) -> None:
         if source is None and path in wiring.blocks and f"{path}.{name}" not in acted_on:
             found.setdefault(path, set()).add(name)
     for path, names in found.items():
-        wiring.blocks[path] = wiring.blocks[path].opened(frozenset(names))
+        block = wiring.blocks[path]
+        wiring.blocks[path] = block.opened(frozenset(names))
+        if wiring.blocks[path] is not block:  # what was found of it is a guess from now on
+            wiring.probes[path] = replace(wiring.probes[path], guessed=True)
