@@ -182,8 +182,7 @@ WIRE = {
     ),
     "a handle": (
         lambda d: d.ground(d["gain"]),
-        "<Gain 'gain': inputs u; outputs y> is no port. "
-        "Write handle['port'].",
+        "<Gain 'gain': inputs u; outputs y> is no port. Write handle['port'].",
     ),
     "a port as a size": (
         lambda d: d.inport("u", d["gain"]["u"]),

@@ -54,6 +54,11 @@ void pl_record_delayed(pl_run *r)
     r->settings->rtol = 99.0;
 }
 int pl_update_accepted(pl_run *r, double t, const double *x) { note("accepted(%g,%g) ", t, x ? x[0] : 0.0); return answer(); }
+void pl_evaluate_some(pl_run *r, const pl_parts *f, const int32_t *places, int n, double *out)
+{
+    if (n) note("%srates(%d) ", f == r->model->crossing_rates ? "" : "no ", n);
+    for (int i = 0; i < n; i++) out[places[i]] = given[10 + places[i]];
+}
 int unit_grow(unit *u) { note("grow "); return !fails(1); }
 int unit_save(const unit *u, unit_bytes *into) { note("save(%d) ", into == &u->before); return fails(2) ? UNIT_ERROR : UNIT_OK; }
 int unit_load(unit *u, const unit_bytes *from)

@@ -1,9 +1,10 @@
 /* Model exchange: modes, indicators, and all that happens at an event; co-simulation has only its event mode.
 
    An indicator is a crossing moved away from zero by the side it is on, so that one that was just handled is not
-   found again; one that a jump of inputs has put on its threshold, where it rests, is on the side it has there. Event mode first handles the crossings that changed their sign, then the ticks that are due, then
-   crossings again, as a run of the native engine does. Where an input is set after that, in the same event mode,
-   everything is done again from how the event began, so that sampled blocks see the new values. */
+   found again; one that a jump of inputs has put on its threshold, where it rests, is on the side it has there.
+   Event mode first handles the crossings that changed their sign, then the ticks that are due, then crossings again,
+   as a run of the native engine does. Where an input is set after that, in the same event mode, everything is done
+   again from how the event began, so that sampled blocks see the new values. */
 
 #include "unit.h"
 

@@ -57,11 +57,12 @@ class Unit:
         r.kept += (words := {t: r.ffi.new("char[]", t.encode()) for t in ("m", *NAMES)}).values()
         names = lambda kind: r.array([words[t] for t in NAMES if t[0] == kind], "char *")
         events = {"n_events": 3, "threshold": r.array([0.5, 1e-20, 0.25]), "tolerance": r.array([0.1, 0.2])}
+        events["rest"] = r.array([-1, 1, 1], "int32_t")
         self.system = r.new("pl_system", **(events | system))
         self.crossings = r.new("pl_parts", all=r.c.results_function())
         self.code = r.new(
             "pl_model", nx=2, nh=4, np=2, crossings=self.crossings, place_of=r.array([2, 0, 1], "int32_t"),
-            invariants=r.c.results_function(),
+            invariants=r.c.results_function(), crossing_rates=r.new("pl_parts"),
         )  # fmt: skip
         self.model = r.new(
             "unit_model",  system=self.system, n_inputs=2,
@@ -73,6 +74,7 @@ class Unit:
         u.run.model, u.run.system, u.run.context = self.code, self.system, r.ffi.addressof(u, "context")
         u.run.settings = r.ffi.addressof(u, "settings")
         around = lambda *values: r.array([math.nan, *values, math.nan]) + 1  # what lies there is no number
+        u.run.special, u.run.g_rates = r.array([0, 0, 0], "int32_t"), r.array([0.0] * 3)
         u.run.out, u.run.k, u.run.f1 = r.array([0.0] * 20), around(*[0.0] * 2), around(*[0.0] * 2)
         u.run.x0, u.run.x1, u.run.fired = around(0.0, 0.0), around(0.0, 0.0), r.array([1, 0], "int32_t")
         c = u.context
@@ -123,6 +125,32 @@ def test_indicators_stand_aside_of_zero_by_twice_their_threshold(runtime):
     unit.call("indicators", values)
     assert list(values) == [-1.0, 2e-14, 0.5]
     assert Unit(runtime, n_events=0).call("indicators", values) == (OK, "")
+
+
+@pytest.mark.parametrize(
+    ("signs", "crossing", "rate", "turned"),
+    [
+        ((1.0, -1.0, -1.0), 0.0, 0.0, (True, True, True)),  # all belong to the other side where they rest
+        ((1.0, -1.0, -1.0), 0.0, 3.0, (False, False, False)),  # they move
+        ((1.0, -1.0, -1.0), 0.3, 0.0, (True, False, False)),  # the others are beyond their thresholds
+        ((-1.0, 1.0, 1.0), 0.0, 0.0, (False, False, False)),
+        ((0.0, 0.0, 0.0), 0.0, 0.0, (False, False, False)),
+    ],
+)
+def test_what_a_jump_put_onto_its_threshold_is_shown_on_the_side_where_it_rests(
+    runtime, signs, crossing, rate, turned
+):
+    unit, values = Unit(runtime, numbers=[crossing] * 10 + [rate] * 3), runtime.array([0.0] * 3)
+    for i, sign in enumerate(signs):
+        unit.u.context.signs[i] = sign
+    status, story = unit.call("indicators", values)
+    n = sum(
+        s in (1.0, -1.0) and s != rest and crossing <= t
+        for s, rest, t in zip(signs, (-1, 1, 1), (0.5, 0.0, 0.25), strict=True)
+    )
+    assert (status, story) == (OK, "constants arguments(2) results(2)" + (f" rates({n})" if n else ""))
+    aside = [crossing + (-a if s < 0 else a) for s, a in zip(signs, (1.0, 2e-14, 0.5), strict=True)]
+    assert list(values) == [-v if t else v for v, t in zip(aside, turned, strict=True)]
 
 
 def test_an_indicator_that_is_no_number_is_named(runtime):
