@@ -13,6 +13,7 @@ from blocks import (
     MPC,
     PWM,
     Assignment,
+    BandLimitedWhiteNoise,
     BlockError,
     DiscreteStateSpace,
     DiscreteTransferFunction,
@@ -57,6 +58,7 @@ def test_blocks_are_values(kind):
         (lambda: PythonFunction(3.0, sample=0.1), "function is 3.0"),
         (lambda: PythonFunction(lambda t, u: u, sample=None, jacobian=3.0), "jacobian is 3.0"),
         (lambda: PythonFunction(lambda t, u: u, sample=0.1, jacobian=lambda t, u: 1.0), "jacobian is given"),
+        (lambda: BandLimitedWhiteNoise(-0.5, sample=0.1), "power is -0.5"),
         (lambda: ZeroPoleGain([], [-1.0], "most"), "gain is 'most'"),
         (lambda: ScheduledGain([0.0, 1.0], [[], []]), r"gains has shape \(2, 0\)"),
         (

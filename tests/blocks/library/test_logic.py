@@ -311,3 +311,9 @@ def test_a_mask_may_be_empty_and_the_only_input_is_u_too():
     ):
         r = simulate(fed(block, {"u": Constant(4.0)}, None), 0.1, engine="reference")
         assert r["it.y"][-1, 0] == expected
+
+
+def test_what_is_watched_is_named_by_component_where_there_are_several():
+    for margin, names in ((-1.0, ["it.failed"]), ([-1.0, -2.0], ["it.failed[0]", "it.failed[1]"])):
+        d = fed(CheckRange(low=0.0, action="record"), {"u": Constant(margin)}, None)
+        assert sorted(e.name for e in simulate(d, 0.1, engine="reference").events) == names

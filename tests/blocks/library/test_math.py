@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import BlockError, Gain, Product, Sum
+from blocks import BlockError, Gain, Product, RelationalOperator, Sum
 from blocks.contract.trace import trace
 from tests.helpers.solo import Solo
 
@@ -49,6 +49,6 @@ def test_while_sizes_are_being_found_a_vector_input_fixes_the_size(known):
 
 
 def test_sizes_that_differ_are_refused_by_the_name_of_the_block():
-    for block in (Product("*/"), Sum("+-")):
+    for block in (Product("*/"), Sum("+-"), RelationalOperator("<")):
         with pytest.raises(BlockError, match=rf"^{type(block).__name__}: sizes differ: in1 has 2, in2 has 3"):
             trace(block, {"in1": 2, "in2": 3})
