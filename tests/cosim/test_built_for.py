@@ -108,6 +108,7 @@ def test_runs_of_other_sizes_are_refused():
         simulate_many(d, {"parameters": {"T": [0.1, -1.0]}}, 1.0)
 
 
+@pytest.mark.slow
 def test_linear_models_margins_and_delays_follow():
     d = loop()
     model = linearize(d, ["step.y"], ["x.y"], parameters={"T": 0.25, "k": 2.0})

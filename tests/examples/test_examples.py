@@ -49,6 +49,7 @@ def test_a_script_returns_its_results_and_prints_a_known_answer(path):
     ran(named(path))
 
 
+@pytest.mark.slow
 def test_a_fit_finds_the_numbers_its_data_came_from():
     """Within four standard deviations of what noise of 0.01 rad makes of 60 angles."""
     fit = ran("parameter_fit.py")[1]
@@ -56,6 +57,7 @@ def test_a_fit_finds_the_numbers_its_data_came_from():
     assert (np.abs(fit.x - (0.8, 0.15)) < (0.0016, 0.0056)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [marked(path) for path in SCENARIOS], ids=named)
 def test_a_scenario_runs_and_passes_its_checks(path, tmp_path):
     scenario = load_scenario(path)

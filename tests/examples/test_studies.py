@@ -56,6 +56,7 @@ def test_the_stiffness_of_the_four_bar(tmp_path):
     assert found.best["at rest"]
 
 
+@pytest.mark.slow
 def test_holds_and_rates_of_the_pendulum(tmp_path):
     study = Study(EXAMPLES / "hold_study.toml")
     s = study.run(tmp_path / "out")

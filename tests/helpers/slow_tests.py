@@ -1,6 +1,6 @@
 """Slow tests are left out where all tests are asked for, unless --slow asks for them too.
 
-Marked slow is what takes half a second or more of an idle processor: browsers, long runs, many child
+Marked slow is what takes a third of a second or more of an idle processor: browsers, long runs, many child
 processes, other programs, large models. CI runs them all. Who names files, tests or words (`-k`, `-m`) gets
 what is named, slow or not.
 """

@@ -103,6 +103,7 @@ def test_a_gif_has_a_frame_per_instant_asked_for(four_bar, tmp_path):
         assert (np.array(film.convert("RGB")) != first).any()
 
 
+@pytest.mark.slow
 def test_an_mp4_where_ffmpeg_is(four_bar, tmp_path):
     if shutil.which("ffmpeg") is None:
         with pytest.raises(ModelError, match="needs the program ffmpeg.*write a .gif"):

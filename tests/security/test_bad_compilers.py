@@ -152,6 +152,7 @@ def test_a_path_with_blanks_and_words_of_any_length(script, monkeypatch):
     refused("(?s)failed on")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named(script, tmp_path, monkeypatch):
     """The compiler's words say that a disk is full, not which: that of the cache, or of temporary files."""
     script("echo 'ld: final link failed: No space left on device' >&2; exit 1")
@@ -172,6 +173,7 @@ def test_a_full_disk_is_named(script, tmp_path, monkeypatch):
     assert "is full" not in refused("(?s)No space left.*another compiler")
 
 
+@pytest.mark.slow
 def test_a_bad_library_is_one_line_of_the_command(script, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 

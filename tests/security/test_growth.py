@@ -106,6 +106,7 @@ def scenario(tmp_path, text):
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_long_lists_in_a_scenario_with_a_mistake(tmp_path):
     """20 000 lines took minutes: each line was parsed with all before it."""
     text = '[blocks.b]\ntype = "Constant"\nvalue = [\n' + "1.0,\n" * 20_000 + "]\nbad = 1\n"
@@ -269,6 +270,7 @@ def test_tables_of_many_columns(tmp_path, case):
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_tables_that_grow_when_they_are_read(tmp_path):
     """A few bytes of a .parquet file stand for any number of equal rows: 3.5 MB took 6.4 GB."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

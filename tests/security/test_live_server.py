@@ -194,6 +194,7 @@ def test_messages_that_make_no_sense_are_answered(live, message, tmp_path, monke
         assert "Traceback" not in answer["text"]
 
 
+@pytest.mark.slow
 def test_a_thousand_reconnects(live):
     host, port, path = parts(live)
     for k in range(1000):

@@ -17,6 +17,7 @@ def functions(file):
     return {node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.FunctionDef)}
 
 
+@pytest.mark.slow
 def test_the_tests_a_promise_names_are_there():
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE.read_text())
     assert len(named) > 30

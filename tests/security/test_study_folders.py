@@ -149,6 +149,7 @@ def test_changed_signals_are_refused(kept, changed, array, name, value):
     assert len(s.table) == 2  # which can be read
 
 
+@pytest.mark.slow
 def test_damaged_numbers_of_signals(kept, changed):
     name = next(p for p in (kept / "signals.zarr" / "i.y").rglob("0") if p.is_file()).relative_to(kept)
     s = open_study(changed(name, b"\xff" * 60))

@@ -87,6 +87,7 @@ def whole(request):
     return simulate(d, until=times[-1], log_at=times, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_after_the_published_instant(checked, whole):
     """Angles, rates and multipliers to 0.05 s, where small errors have grown."""
     known = [np.array([row[name] for row in TABLE]) for name in ("q", "qd", "lambda_")]

@@ -78,6 +78,7 @@ def test_peaks_between_impacts(checked):
     checked(r["ball.h"][:, 0], peaks, "bouncing ball", "peaks", FLIGHT, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_the_zeno_point_is_an_error_that_names_the_ball_and_keeps_the_result(checked):
     with pytest.raises(SimulationError, match=r"'ball\.bounce'.*|Zeno") as caught:
         simulate(ball(), until=20.0, log_every=0.5, engine="reference")

@@ -59,6 +59,7 @@ def states(r):
     return r["both.out"][:, [0, 2, 1, 3]]
 
 
+@pytest.mark.slow
 def test_as_one_system(checked):
     rows = np.array(KNOWN["exact"]["rows"])
     r = simulate(two_mass(), until=10.0, rtol=1e-11, atol=1e-13, log_at=rows[:, 0], engine="reference")
@@ -143,6 +144,7 @@ def test_macro_steps_in_turn(checked, order, scheme, H):
     checked(gauss_seidel(order, H, t), known, TWO, f"{scheme}, H = {H:g} s", EXPONENTIAL, atol=limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "scheme"), [(0, "gauss_seidel_zoh"), (1, "gauss_seidel_linear")])
 def test_order_of_the_coupling_error_in_turn(order, scheme):
     exact = np.array(KNOWN["exact"]["rows"])[2, 1:]  # t = 1 s

@@ -30,6 +30,7 @@ def test_energy_is_kept(name, coordinates):
 REGULAR = ["parallelogram of three cranks", "four-bar in space", "Bricard's linkage"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REGULAR)
 def test_without_projection_it_is_stated_too(name):
     """The size of it; behind a singular pose, as of the window, it is whatever rounding makes it."""

@@ -160,6 +160,7 @@ def test_what_repeats_its_own_loop_and_another_names_the_joints_of_both(coordina
     assert told_of(overconstrained.parallelogram(), coordinates) == expected
 
 
+@pytest.mark.slow
 @quiet
 @both
 def test_reactions_of_a_redundant_set_balance_and_are_free_of_noise(coordinates):

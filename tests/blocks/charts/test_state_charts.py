@@ -443,6 +443,7 @@ def interpreted(transitions, signal):
     return out
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(

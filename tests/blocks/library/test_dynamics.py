@@ -157,6 +157,7 @@ def test_a_mass_that_begins_at_a_stop(engine, side):
         close(r["it.dx"][:, 0], side * np.array(dx), atol=1e-8)
 
 
+@pytest.mark.slow
 @ENGINES
 def test_a_speed_within_limits(engine):
     d = fed(SecondOrderIntegrator(rate_low=-0.5, rate_high=1.0), {"u": Sine(2.0)}, "dx")

@@ -67,6 +67,7 @@ def test_integrator_reset_and_limits_of_a_vector(run):
         Integrator(2.0, high=1.0)
 
 
+@pytest.mark.slow
 def test_relay_has_hysteresis_and_starts_where_the_input_is(run):
     r = run(
         chain(Sine(amplitude=1.0, frequency=1.0), Relay(0.5, -0.5, 3.0, -1.0)),
@@ -79,6 +80,7 @@ def test_relay_has_hysteresis_and_starts_where_the_input_is(run):
     assert run(chain(Constant(-3.0), Relay(on=True)), 0.1)["b2.y"][-1, 0] == 0
 
 
+@pytest.mark.slow
 def test_dead_zone_sign_abs_and_quantizer_of_a_continuous_signal(run):
     for block, formula in (
         (DeadZone(-0.5, 0.25), lambda u: u - np.clip(u, -0.5, 0.25)),
@@ -109,6 +111,7 @@ def test_a_switch_takes_a_logic_signal_as_it_is(run):
     assert run(d, 1.0, log_at=[0.0, 0.4, 0.6])["s.y"].ravel().tolist() == [-1, -1, 1]
 
 
+@pytest.mark.slow
 def test_rate_limiter_continuous_and_sampled(run):
     r = run(chain(Step(0.5, 0, 1), RateLimiter(2.0, 4.0)), 2.0, log_at=[0.4, 0.5, 0.75, 1.0, 1.5])
     assert r["b2.y"][:, 0] == pytest.approx([0, 0, 0.5, 1, 1])

@@ -147,6 +147,7 @@ def test_a_signal_that_leaves_its_peak_at_the_start_is_not_followed(engine, sign
     np.testing.assert_allclose(r["integral.y"], sign * np.outer(r.time, np.sin(phases)), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_peak_goes_on_from_tick_to_tick_without_events():
     """Steps of less than 1 every 0.1 s on a slow ramp: passed at ticks, but for once by the ramp alone."""
     d = Diagram("steps")

@@ -75,6 +75,7 @@ def test_every_delay_has_its_cost_and_what_would_be_left(nested):
         assert left > found.margins.phase
 
 
+@pytest.mark.slow
 def test_the_costs_together_are_what_an_ideal_loop_has_more():
     """To first order: the phase of the ideal continuous loop at the crossover of the real one."""
     found = delay_audit(loop(), at="c.u")
@@ -83,6 +84,7 @@ def test_the_costs_together_are_what_an_ideal_loop_has_more():
     assert found.margins.phase + found.total == pytest.approx(ideal % 360.0, abs=0.3)
 
 
+@pytest.mark.slow
 def test_it_prints_as_a_table():
     lines = str(delay_audit(loop(), at="c.u")).splitlines()
     assert lines[0].startswith("loop at 'c.u': phase margin") and "margin without" in lines[1]

@@ -74,6 +74,7 @@ def speed(kind, angles):
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "angles"), [("continuous", 2), ("one rate", 1), ("two rates", 1)])
 def test_a_shaft_that_turns_freely_changes_no_margin(kind, angles):
     alone, whole = (margins(speed(kind, n), at="c.u") for n in (0, angles))

@@ -51,6 +51,7 @@ def test_a_sampled_loop_beside_a_shaft_that_turns_freely(tmp_path):
     assert np.array_equal(poles.lines[0].get_xdata(), m.poles.real)
 
 
+@pytest.mark.slow
 def test_several_rates_answer_as_one_that_is_written_as_two():
     """A controller at 20 ms beside another block at 40 ms that has no part: the common period is 40 ms."""
     one, two = (

@@ -177,6 +177,7 @@ def grows(d):
     return size[-100:].max() > size[-200:-100].max()
 
 
+@pytest.mark.slow
 def test_margins_of_several_rates_are_where_the_simulated_loop_becomes_unstable():
     found = margins(two_rates(), at="fast.u")
     assert found.stable and 0 < found.gain[0] < 1 < found.gain[1] < np.inf

@@ -99,6 +99,7 @@ def incline(mu: float, coordinates: str, spring: float = 0.0) -> Diagram:
     return d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_a_body_held_by_friction_is_at_rest_where_it_is(coordinates):
     """None was found, because SIGN(0) = 1. tan 0.3 = 0.309: it holds with 0.5, it slides with 0.2."""

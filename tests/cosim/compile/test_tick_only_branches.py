@@ -146,6 +146,7 @@ def test_a_corner_that_nothing_reads_keeps_its_events_behind_one_that_is_sampled
     assert len(r.events) == round(final / 0.05)
 
 
+@pytest.mark.slow
 def test_charts_and_parts_that_follow_at_once_keep_their_events_beside_ticks():
     """A sine above 0.5 turns a lamp on and calls a part; a Hold beside them changes nothing."""
     d = Diagram("press")

@@ -57,6 +57,7 @@ def test_only_the_plants_signals_are_in_the_result():
     assert list(run.result) == ["plant.request_mass", "plant.guide.q", "plant.guide.qd"]  # and its states
 
 
+@pytest.mark.slow
 def test_the_motion_of_a_deck_is_seen_unless_it_changes_its_model(tmp_path):
     """Its result has the states and knows the plant; reports show its signals alone."""
     twice = simulate("Transient", end_time=0.1) + simulate("Transient", end_time=0.2)

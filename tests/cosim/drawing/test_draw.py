@@ -157,6 +157,7 @@ def test_what_cannot_run_is_drawn_and_says_why():
     assert any(re.search(r"g\.u", t) for t in texts)
 
 
+@pytest.mark.slow
 def test_conditional_parts_and_empty_diagrams_are_drawn(tmp_path):
     d = Diagram("d")
     part, s = d.add("part", Enabled(Integrator(0.0))), d.add("s", Sum("+-"))

@@ -30,6 +30,7 @@ def written(pieces):
     return "".join(print_c.piece(p, []) for p in pieces)
 
 
+@pytest.mark.slow
 def test_every_operation_in_a_loop(tmp_path, shared):
     t, x, h, w, p = symbols(N, N, 0, 1)
     rows = [f(x[i]) for f in ONE.values() for i in range(N)]

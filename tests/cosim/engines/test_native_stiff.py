@@ -161,6 +161,7 @@ def test_jacobian_is_that_of_the_reference_engine(name):
     np.testing.assert_allclose(found_slope, slope, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_code_of_a_long_chain_grows_like_the_chain():
     system = chain(100).system()
     function, where = linearised(system)
@@ -207,6 +208,7 @@ def test_pivots_are_sought_where_the_diagonal_has_none():
     np.testing.assert_allclose(simulation.value("s.y"), still, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_parameters_change_without_compiling_and_others_do_not_pay(monkeypatch):
     d = one(VanDerPol(10.0))
     simulate(d, 1.0, engine="native")

@@ -122,6 +122,7 @@ def test_order_four_in_a_plane_where_forces_depend_on_the_angle(engine):
     assert all(12.0 < a / b < 24.0 for a, b in itertools.pairwise(errors)), errors
 
 
+@pytest.mark.slow
 def test_both_engines_take_the_same_steps_log_and_find_the_same_events():
     """Inside the steps the solution is of third order: at logged instants, and where y passes zero."""
     times = np.linspace(0.0, 2.0, 21)

@@ -58,6 +58,7 @@ def test_comparisons_of_comparisons_never_differ(engine, seed):
     np.testing.assert_allclose(flips, (np.pi * np.array([1, 2]) - 0.3) / 3, atol=1e-9)
 
 
+@pytest.mark.slow
 @ENGINES
 def test_a_lowest_value_that_was_held_does_not_follow_a_jump_up_for_a_round(engine):
     """The lowest of a bit is 0 once it was 0: one crossing of 1/2, and never another."""

@@ -114,6 +114,7 @@ def test_whoever_calls_it(how: dict[str, Any], version: str, fmu: Make) -> None:
     np.testing.assert_allclose(r["unit.y"][:, 0], risen(11), rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_from_a_snapshot_at_an_instant_of_the_loop_in_either_engine(
     engine: str, fmu: Make, tmp_path: Path
@@ -232,6 +233,7 @@ def test_a_lag_that_is_sampled_by_a_controller(engine: str, fmu: Make) -> None:
     np.testing.assert_allclose(np.c_[r["s.y"], r["x.y"]], expected, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["two", "chart", "relay of its own", "two rates"])
 def test_both_engines_agree_to_the_last_bit(name: str, fmu: Make) -> None:
     d = fed_back(LOOPS[name](fmu), SOURCES["stair"])
@@ -312,6 +314,7 @@ def hiding(fmu_path: Path) -> Path:
     return changed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 def test_an_output_that_follows_its_input_at_once_settles_or_is_an_error(

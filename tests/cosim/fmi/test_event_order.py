@@ -302,6 +302,7 @@ def test_in_a_part_that_stands_still(engine: str, fmu: Make) -> None:
     check(d, np.where(K < 3, 0.0, np.where(K < 7, y, y[6])), engine)
 
 
+@pytest.mark.slow
 def test_both_engines_agree_and_snapshots_go_on(fmu: Make, tmp_path: Path) -> None:
     blocks = {"clock": Clock(), "hold": Hold(sample="1/10"), "first": fmu("pi"), "second": fmu("total")}
     d = chain(blocks, backwards=True, inside="second")

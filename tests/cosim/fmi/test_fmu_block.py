@@ -256,6 +256,7 @@ def test_a_unit_without_states_says_so_at_a_snapshot() -> None:
             sim.snapshot()
 
 
+@pytest.mark.slow
 def test_inside_a_subsystem_twice_and_interleaved() -> None:
     path = build_fmu("lag")
     inner = ramp_into_lag(FMU(path, sample=0.1))

@@ -164,6 +164,7 @@ def test_names_with_slashes_of_an_fmu_alone(kind: str) -> None:
         assert linearize(fmu, inputs=["in/u"]).B.tolist() == [[1.0]]
 
 
+@pytest.mark.slow
 def test_start_values_follow_parameters_of_diagrams() -> None:
     """In a subsystem, through `with_parameters` and in a run alike: y(1) = 1 - exp(-1 / T)."""
     change = lambda text: text.replace('name="T"', 'name="filter/T.s[1]"')

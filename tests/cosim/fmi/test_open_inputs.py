@@ -109,6 +109,7 @@ def other_start(version):
     return build_fmu("feedthrough", version=version, change=change)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "coupling", "how"),
     [

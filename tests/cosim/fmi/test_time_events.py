@@ -71,6 +71,7 @@ def test_jumps_and_states_of_the_same_instant_are_seen(name: str, engine: str, c
     np.testing.assert_array_equal(r["after.y"], whole["after.y"])
 
 
+@pytest.mark.slow
 def test_both_engines_and_a_snapshot_at_that_instant_agree(controller: Path, tmp_path: Path) -> None:
     d = driven(SOURCES["pulse"][0], FMU(controller, kind="me"))
     runs = [simulate(d, 1.0, log_every=0.05, engine=engine) for engine in ENGINES]

@@ -42,6 +42,7 @@ def test_pictures_between_change_rounding_alone_where_steps_end_there_anyhow():
     assert np.allclose(one.result()["x.y"], other.result()["x.y"], rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_a_window_shows_the_newest():
     sim = wave()
     live = sim.live_plot("x.y", window=0.5)

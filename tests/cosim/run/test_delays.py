@@ -86,6 +86,7 @@ def test_a_delay_in_a_feedback_loop_solves_the_delay_differential_equation(setti
     assert r["x.y"][:, 0] == pytest.approx(exact, abs=2e-7)
 
 
+@pytest.mark.slow
 def test_fourth_order_with_rk4():
     """A smooth delayed signal, from t = 1 on, in a stiffless equation: halving the step divides by 16."""
 
@@ -106,6 +107,7 @@ def test_fourth_order_with_rk4():
     assert np.log2(steps[:-1] / steps[1:]) == pytest.approx([4, 4], abs=0.25)
 
 
+@pytest.mark.slow
 def test_a_smooth_signal_without_any_states():
     r = simulate(chain(Sine(frequency=7.0), TransportDelay(0.3, -5.0)), 3.0, log_every=0.01)
     exact = np.where(r.time >= 0.3 - 1e-12, np.sin(7 * (r.time - 0.3)), -5.0)

@@ -103,6 +103,7 @@ def test_at_a_tick_it_also_equals_the_straight_run(engine):
     assert one.snapshot().x.tobytes() == other.snapshot().x.tobytes()
 
 
+@pytest.mark.slow
 def test_only_numbers_are_in_the_file_and_it_appears_whole(tmp_path, monkeypatch):
     sim, file = simulation(), tmp_path / "run.npz"
     sim.advance(0.3)

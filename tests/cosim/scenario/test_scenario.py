@@ -275,6 +275,7 @@ def test_signals_of_an_inner_list_share_axes_in_a_picture(tmp_path):
         load_scenario(written(tmp_path, text.replace('["push.y", "lag.y"]', "[]")))
 
 
+@pytest.mark.slow
 def test_a_scenario_without_pictures_gets_one(tmp_path):
     scenario = load_scenario(written(tmp_path, LOOP))
     files = write(scenario, scenario.run(), tmp_path / "out", plots=True)

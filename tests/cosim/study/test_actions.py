@@ -114,6 +114,7 @@ def test_faults_of_sensors(quiet, fault, expected):
     assert read[81:] == pytest.approx(y[81:], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_noise_and_lost_samples(quiet):
     found = ran(
         quiet, {"at": 0.5, "fault": "noise", "signal": "lag.y", "std": 0.05, "sample": 0.01}, until=10.0

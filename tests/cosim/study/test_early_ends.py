@@ -127,6 +127,7 @@ def loop():
     return d
 
 
+@pytest.mark.slow
 def test_many_runs_on_every_executor_and_gone_on_with(tmp_path):
     study = Study(
         loop(),

@@ -150,6 +150,7 @@ def end(process):
         process.join()
 
 
+@pytest.mark.slow
 def test_a_worker_that_answers_no_more_holds_up_no_end(loop, tmp_path, monkeypatch):
     """As where it was killed while it held the lock of the queue from which the others are told to end."""
     keep_busy, others = executors._keep_busy, set(psutil.Process().children())
@@ -192,6 +193,7 @@ def test_what_was_being_written_is_removed(loop, tmp_path):
     assert not leftovers(out)
 
 
+@pytest.mark.slow
 def test_the_case_that_ends_its_process_is_found(loop, tmp_path):
     """Of 12 cases in two chunks, 2 done before: parts are halved until the one that dies is alone."""
     study = study_of(loop)

@@ -27,6 +27,7 @@ def passes(level: float, begin: float, end: float) -> float:
     return float(brentq(lambda t: response(t) - level, begin, end))
 
 
+@pytest.mark.slow
 def test_the_metrics_of_the_page_are_those_of_a_closed_form(tmp_path: Path) -> None:
     text = re.search(r"```toml\n(.*?)```", METRICS, re.DOTALL)
     assert text is not None

@@ -21,6 +21,7 @@ def limited() -> Diagram:
     return d
 
 
+@pytest.mark.slow
 def test_those_that_a_block_refuses_are_rows_and_all_others_are_run(tmp_path):
     """A lag with a time constant of -1 s was measured as if it were one; limits the wrong way round too."""
     study = Study(

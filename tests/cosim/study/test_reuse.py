@@ -28,6 +28,7 @@ def study_of(d, gains, **more):
     return Study(d, sweep={"k.k": gains}, **given | more)
 
 
+@pytest.mark.slow
 def test_what_is_the_same_is_copied_and_the_rest_run(quiet, tmp_path):
     old = study_of(quiet, [1.0, 2.0, 3.0, 4.0]).run(tmp_path / "old", workers=1)
     new = study_of(quiet, [7.0, 3.0, 5.0, 1.0, 6.0])

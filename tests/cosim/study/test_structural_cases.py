@@ -50,6 +50,7 @@ def test_cases_are_the_runs_made_by_hand(tmp_path):
     same(backwards.table, table)
 
 
+@pytest.mark.slow
 def test_drawn_and_with_variants(tmp_path):
     d = sampled_loop()
     drawn = {

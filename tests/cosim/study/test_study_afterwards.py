@@ -253,6 +253,7 @@ def test_a_run_at_the_pace_of_a_clock(loop):
         paced(sim, 0.1, pace=0.0)
 
 
+@pytest.mark.slow
 def test_outputs_of_subsystems_are_found_by_their_own_names(tmp_path):
     """y = k t, from a subsystem and from an enabled one."""
     inner = Diagram("inner")

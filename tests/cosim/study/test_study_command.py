@@ -28,6 +28,7 @@ def cosim(*words):
     return CliRunner().invoke(app, [str(w) for w in words])
 
 
+@pytest.mark.slow
 def test_sweep_writes_shows_and_says_by_its_code_whether_all_is_well(study_file, tmp_path):
     path = study_file(TABLES)
     done = cosim("sweep", path, "--out", tmp_path / "out", "--workers", 1)

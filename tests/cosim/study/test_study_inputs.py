@@ -43,6 +43,7 @@ def test_a_ramp(inputs, tmp_path):
     assert np.array_equal(study.case(1).result["p.y"], alone["p.y"])
 
 
+@pytest.mark.slow
 def test_beside_constants_in_processes_and_variants(tmp_path):
     two = lag()
     two.connect(two.inport("v"), two.add("g", Gain(2.0))["u"])

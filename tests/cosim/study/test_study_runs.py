@@ -219,6 +219,7 @@ def test_python_in_the_model_runs_in_processes(tmp_path):
     assert "exit code 3" in s.table.loc[2, "message"]
 
 
+@pytest.mark.slow
 def test_what_is_kept(loop, tmp_path):
     summary = study_of(loop, store={"keep": "summary"}).run(tmp_path / "a")
     assert not (tmp_path / "a" / "signals.zarr").exists()
@@ -368,6 +369,7 @@ def by_gain(d, study, k):
         return simulate(d, UNTIL, parameters={"k.k": gain}, seed=seed, engine="reference")
 
 
+@pytest.mark.slow
 def test_chunks_of_many_batches_are_the_same_bits(loop, tmp_path, monkeypatch):
     study = study_of(
         loop, sampling={"method": "halton", "runs": 9, "parameters": {"lag.x": {"low": 0, "high": 1}}}
@@ -379,6 +381,7 @@ def test_chunks_of_many_batches_are_the_same_bits(loop, tmp_path, monkeypatch):
     assert np.array_equal(whole.signals["lag.y"], single.signals["lag.y"])
 
 
+@pytest.mark.slow
 def test_opened_elsewhere_without_the_model(loop, tmp_path):
     study_of(loop).run(tmp_path / "out")
     s = open_study(tmp_path / "out")
@@ -395,6 +398,7 @@ def test_opened_elsewhere_without_the_model(loop, tmp_path):
         _ = s.table
 
 
+@pytest.mark.slow
 def test_in_memory_of_fsspec(loop):
     s = study_of(loop).run("memory://study_of_loop")
     assert len(open_study("memory://study_of_loop").table) == 15

@@ -35,6 +35,7 @@ def agrees(nest, u, levels, engine="reference"):
     np.testing.assert_allclose(found, wanted, atol=1e-7, err_msg=f"{nest}, {u}, {levels}")
 
 
+@pytest.mark.slow
 @FEW
 @given(st.data(), continuous_nests(3), LEVELS)
 def test_nests_with_continuous_states_agree_with_exponentials(data, nest, u):

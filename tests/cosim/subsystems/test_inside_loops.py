@@ -152,6 +152,7 @@ def newton():
     return While(d)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_newtons_method_in_every_round_of_a_sum(engine):
     """y = sum of the square roots of u + k."""

@@ -92,6 +92,7 @@ def walked(what, factor):
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", AROUND)
 def test_loops_with_parts_inside_in_parts(what):
     """Twice, in a subsystem, both engines with the same bits."""
@@ -102,6 +103,7 @@ def test_loops_with_parts_inside_in_parts(what):
         assert np.array_equal(r[f"whole.y{k}"], other[f"whole.y{k}"])
 
 
+@pytest.mark.slow
 def test_a_loop_with_parts_inside_for_each_element():
     d = Diagram("d")
     d.add("u", Ramp(slope=4.0, initial=1.0)) >> d.add("both", Gain(np.array([[1.0], [2.0]])))
@@ -113,6 +115,7 @@ def test_a_loop_with_parts_inside_for_each_element():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_goes_on_from_a_snapshot(engine, tmp_path):
     """The states of branches, edges and the loop inside are in it; the other engine goes on from it too."""
@@ -157,6 +160,7 @@ def test_no_rest_of_a_loop_is_known():
         trim(averaging())
 
 
+@pytest.mark.slow
 def test_an_exported_loop_has_the_bits_of_the_native_engine(tmp_path):
     d = Diagram("d")
     node = d.add(

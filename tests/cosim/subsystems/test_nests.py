@@ -39,6 +39,7 @@ def agrees(nest, levels, held, engine):
     np.testing.assert_allclose(found, wanted, err_msg=f"{nest}, {levels}, held={held}")
 
 
+@pytest.mark.slow
 @FEW
 @given(st.data(), nests(3), st.booleans())
 def test_nests_agree_with_a_slow_interpreter(data, nest, held):

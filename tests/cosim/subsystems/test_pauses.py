@@ -56,11 +56,13 @@ def test_a_pause_leaves_no_trace(name):
     assert np.ptp(without) > 0.02
 
 
+@pytest.mark.slow
 def test_machine_code_pauses_alike():
     block = RateLimiter(2.0, 3.0)
     assert np.abs(seen(block, PAUSE, "native") - seen(block, PAUSE, "reference")).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_vectors_pause_like_their_components():
     """Memories of several components were compared with the time, of one, and refused in a part."""
     d = Diagram("d")

@@ -13,6 +13,7 @@ from plant.figures import motion_of
 FOUR_BAR = "tests/data/models/four_bar.xml"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_a_plant_that_was_not_observed_moves_as_one_that_was(coordinates):
     plant = Plant.read(FOUR_BAR, coordinates=coordinates)

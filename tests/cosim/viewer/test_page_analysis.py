@@ -114,6 +114,7 @@ def test_later_models_have_the_parameters_of_their_time():
         assert np.poly(A) == pytest.approx([1.0, 10.0, 5.0 + 10.0 * gain])
 
 
+@pytest.mark.slow
 def test_why_there_are_no_later_models():
     r = simulate(servo(), 0.1, engine="reference")
     linear = of_result(r, linear=True).content["linear"]

@@ -21,6 +21,7 @@ from tests.helpers.trees import marker, random_rotation
 M, INERTIA, G = 2.0, 0.3, 9.81
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "coordinates"), [(0, "joint"), (1, "joint"), (0, "absolute")])
 @pytest.mark.filterwarnings("ignore::plant.PlantWarning")  # it repeats what the joint fixes
 def test_distance_that_a_joint_keeps(seed, coordinates):

@@ -82,6 +82,7 @@ def _combined(inner):
     return st.one_of(binary, signed, whole, inner.map(lambda text: f"( {text})"), st.just("v"))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.recursive(numbers, _combined, max_leaves=12), st.floats(-3, 3))
 def test_arithmetic_is_that_of_python(text, v):
@@ -388,6 +389,7 @@ def test_derivative_passes_through_operators():
     np.testing.assert_allclose(at("VARVAL(1)**3/2 - 1/VARVAL(1)", 2.0), [3.5, 6.25, 5.75])
 
 
+@pytest.mark.slow
 def test_heavy_libraries_are_imported_when_needed():
     code = (
         "import sys, plant.expressions.expression as e; print('lark' in sys.modules, 'scipy' in sys.modules);"

@@ -262,6 +262,7 @@ def test_arrays_among_the_commands_can_be_named_there() -> None:
     assert (array.values, simulate.print_array_id) == ((0.1, 0.2), 9)
 
 
+@pytest.mark.slow
 def test_a_thousand_bodies() -> None:
     """One megabyte; the bound on processor time is far above the 0.3 s it takes."""
     link = (

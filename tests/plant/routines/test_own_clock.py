@@ -128,6 +128,7 @@ def test_a_snapshot_between_samples_goes_on_with_the_same_clock(tmp_path, engine
     assert sim.value("plant.y")[1] == pytest.approx(known(0.1, 1.25), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_follows_the_states_or_every_call_is_no_clock(tmp_path):
     """The largest speed of a swing changes all the time, a count at every call: no events come of them."""
     r = simulate(controlled(tmp_path, LARGEST), until=0.5, engine="reference", initial={"plant.rail.qd": 0.1})

@@ -392,6 +392,7 @@ def test_missing_script(tmp_path):
         Alone(slider("", variable(str(tmp_path / "othr.py")), OUT))
 
 
+@pytest.mark.slow
 def test_matlab_needs_octave(tmp_path, monkeypatch):
     # only ours: what oct2py imports for the first time would keep a function of shutil for good
     monkeypatch.setattr(octave, "shutil", SimpleNamespace(which=lambda name: None))

@@ -110,6 +110,7 @@ def test_a_snapshot_of_one_engine_goes_on_in_the_other(tmp_path, library):
     assert sims[0].value("plant.y").tobytes() == sims[1].value("plant.y").tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 def test_what_a_script_keeps_belongs_to_a_run(tmp_path, library, engine):
     """Runs of one plant side by side, a second one, a replay, and two plants of one kind in a diagram."""

@@ -42,6 +42,7 @@ def stairs(through: bool, sample="3/10") -> Diagram:
     return d
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("coupling", "through"), [(c, k in (0, 2, 5)) for k, c in enumerate(WAYS)], ids=str)
 def test_what_jumps_inside_steps_cost_is_within_the_tolerance(coupling, through):

@@ -318,6 +318,7 @@ def test_the_last_row_is_that_of_the_end(coupling):
     assert np.allclose(*found, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_advancing_between_communication_points_is_told_where_it_matters(engine):
     def advanced(coupling, until):

@@ -290,6 +290,7 @@ def test_only_a_repeated_step_keeps_what_changes_in_it(runtime):
         assert m.kept[0].whole == whole
 
 
+@pytest.mark.slow
 def test_steps_that_are_not_all_alike_are_made_one_by_one(runtime):
     for alike, reason in ((0, runtime.c.PL_DONE), (1, runtime.c.PL_CANCELLED)):
         m = coupling(runtime, Unit(runtime, period=1, points=1, capacity=9, next=math.nan).u, idle=alike)

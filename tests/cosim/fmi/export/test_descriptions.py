@@ -369,6 +369,7 @@ def unnamed():
     return d
 
 
+@pytest.mark.slow
 def test_a_token_is_of_the_equations_and_the_numbers(tmp_path):
     def token(d, **options):
         path = export_fmu(d, tmp_path / "unit.fmu", platforms=[], **options)

@@ -48,6 +48,7 @@ def looped(plant, controller):
     return d
 
 
+@pytest.mark.slow
 def test_a_plant_exported_and_imported_again_is_the_plant(tmp_path):
     """Model exchange with our solver, at the tolerance of the run; the feedback stays here, then goes too."""
     plant = Plant.read(MODELS / "inverted_pendulum" / "inverted_pendulum.xml")

@@ -61,6 +61,7 @@ def test_valid_and_bit_for_bit(name, version, solver, tmp_path):
     assert not [c for c in calls if c.endswith(("WARNING", "DISCARD", "ERROR", "FATAL"))]
 
 
+@pytest.mark.slow
 def test_the_short_validation_says_what_the_whole_one_does(tmp_path):
     """A name that is not legal, another that is built alike, one that is a derivative but for a letter."""
     path = export_fmu(DIAGRAMS["bouncing"](), tmp_path / "unit.fmu", outputs=(), locals=["ball.h", "ball.v"])

@@ -153,6 +153,7 @@ def test_a_block_in_python_is_refused_by_name(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_command_exports_scenarios_and_models(tmp_path, monkeypatch):
     """The scenario's numbers, settings and logged signals; the plant alone has its own ports."""
     monkeypatch.chdir(tmp_path)

@@ -180,6 +180,7 @@ def test_a_loop_depends_on_what_the_delays_in_it_do(tmp_path):
     assert start == {"y": {"time", "v", "past.delay", "g.k"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [255, 256])
 def test_dependencies_of_many_numbers_are_not_lost(n, tmp_path):
     """A sum of n delayed signals depends on time, in a loop too, and one of n samples on all inputs."""

@@ -174,6 +174,7 @@ def test_event_mode_begins_with_nothing_done(runtime):
 PLAIN = "save(1) constants missed begin(-1,1) handle count(2) segments(0,0,0) begin(-1,0) handle"
 
 
+@pytest.mark.slow
 def test_an_instant_is_crossings_ticks_and_crossings_again(runtime):
     unit = Unit(runtime, next=3.5)
     unit.u.run.round, unit.u.run.again, unit.u.row_known, unit.u.rates_known = 5, 5, 1, 1

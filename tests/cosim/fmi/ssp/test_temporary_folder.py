@@ -4,10 +4,13 @@ import copy
 import gc
 import pickle
 
+import pytest
+
 from cosim import FMU, Diagram, export_ssp, import_ssp
 from tests.helpers.fmus import build_fmu
 
 
+@pytest.mark.slow
 def test_a_folder_goes_with_the_last_diagram(tmp_path):
     d = Diagram("pack")
     d.add("decay", FMU(build_fmu("dahlquist"), sample=0.1))

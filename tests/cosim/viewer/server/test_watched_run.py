@@ -176,6 +176,7 @@ def test_a_push_moves_a_free_body_by_newtons_law(engine, coordinates):
     assert np.allclose(momentum[:, :3], np.outer(r.time, force), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_plant_that_is_not_pushed_moves_as_one_that_cannot_be():
     plant = Plant.read("tests/data/models/four_bar.xml")
     a, b = (simulate(p, 0.2, engine="reference") for p in (plant, plant.pushed()))
