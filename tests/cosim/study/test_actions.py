@@ -236,6 +236,13 @@ def test_mistakes(quiet, action, says):
     assert says in str(error.value)
 
 
+def test_a_signal_in_place_of_an_input_is_answered_with_one_of_its_block_and_one_of_its_readers(quiet):
+    quiet.add("shown", Gain(1.0))
+    quiet.connect("sum.y", "shown.u")
+    with pytest.raises(PlantloopError, match=r"did you mean 'sum\.in1' or '(k|shown)\.u'\?"):
+        Study(quiet, until=2.0, actions=[{"at": 1.0, "pulse": {"sum.y": 1.0}, "lasts": 1.0}])
+
+
 @pytest.mark.parametrize(
     ("when", "begins"),
     [
