@@ -255,7 +255,8 @@ class Crossings:
 
         begin, end = low, high
         below, above, before, slow, last = beyond(low), beyond(high), np.inf, 0, 0
-        if max(abs(below), abs(above)) <= self.threshold[k]:  # a jump before the step has put it there
+        # a jump before the step has put it there, where it rests; what moves there has a root
+        if below == above and abs(above) <= self.threshold[k]:
             return self._turn(step, k, sign, begin, end)
         beyond_at_all = below > 0.0
         for _ in range(200):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cosim.fmi import compiled_calls
-from cosim.fmi.compiled_calls import _calls_plan
+from cosim.fmi import compiled_unit
+from cosim.fmi.compiled_unit import _calls_plan
 
 
 def test_every_call_has_a_row_and_its_last_inputs(monkeypatch):
@@ -20,22 +20,20 @@ def test_every_call_has_a_row_and_its_last_inputs(monkeypatch):
         table.results, table.width = sizes[what]
         return [(what, group)]
 
-    monkeypatch.setattr(compiled_calls, "_batches_of", batches)
+    keys = [("DERIVATIVES", 0), ("EVENT", 0), ("OUTPUTS", 0), ("OUTPUTS", 1)]
+
+    monkeypatch.setattr(compiled_unit, "_batches_of", batches)
     groups = (object(), object())
     plan = _calls_plan(SimpleNamespace(dialect=None), SimpleNamespace(inputs=[1, 2], groups=groups, nx=2))
-    assert plan.places == {("DERIVATIVES", 0): 0, ("EVENT", 0): 1, ("OUTPUTS", 0): 2, ("OUTPUTS", 1): 3}
+    assert list(plan.tables) == list(plan.batches) == keys
     begin, rows, numbers = 0, [], []
-    for results, width in (sizes["DERIVATIVES"], sizes["EVENT"], sizes["OUTPUTS"], sizes["OUTPUTS"]):
+    for what, _ in keys:
+        results, width = sizes[what]
         row = results + 2 + 2
         rows.append((begin, begin + row))
         begin += row + width + 1
         numbers += [np.nan] * row + [0.0] * (width + 1)
     assert plan.rows == tuple(rows)
     np.testing.assert_array_equal(plan.numbers, numbers)
-    assert [(place, name) for place, name, _ in plan.batches] == [
-        (0, "DERIVATIVES"), (1, "EVENT"), (2, "OUTPUTS"), (3, "OUTPUTS"),
-    ]  # fmt: skip
-    assert [group for *_, group in plan.batches[2:]] == list(groups)
-    assert [(plan.tables[k].results, plan.tables[k].width) for k in range(4)] == [
-        sizes["DERIVATIVES"], sizes["EVENT"], sizes["OUTPUTS"], sizes["OUTPUTS"],
-    ]  # fmt: skip
+    assert [plan.batches[key] for key in keys[2:]] == [[("OUTPUTS", group)] for group in groups]
+    assert [(plan.tables[key].results, plan.tables[key].width) for key in keys] == [sizes[w] for w, _ in keys]

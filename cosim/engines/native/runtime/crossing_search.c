@@ -64,8 +64,8 @@ static double root(pl_run *r, int i, double side, double low, double high)
     const double begin = low, end = high;
     int slow = 0, last = 0, beyond_at_all = below > 0.;
 
-    /* a jump before the step has put it there */
-    if (fmax(fabs(below), fabs(above)) <= r->system->threshold[i]) return turn(r, i, side, begin, end);
+    /* a jump before the step has put it there, where it rests; what moves there has a root */
+    if (below == above && fabs(above) <= r->system->threshold[i]) return turn(r, i, side, begin, end);
 
     for (int round = 0; round < 200; round++) {
         const double middle = 0.5 * (low + high), width = high - low;
