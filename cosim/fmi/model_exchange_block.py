@@ -20,7 +20,8 @@ import numpy as np
 
 from blocks.contract.block import Equations
 from cosim.fmi.description import Variable
-from cosim.fmi.model_exchange import IN_LOOP, ModelExchangeUnit, ModelStart
+from cosim.fmi.model_exchange import IN_LOOP, ModelExchangeUnit
+from cosim.fmi.model_exchange_functions import ModelStart
 from cosim.fmi.model_exchange_ports import OutputGroup, Ports
 from cosim.fmi.setup import Setup
 
