@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import platform
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache as once
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
-import casadi as ca
 import numpy as np
 
 from blocks.arguments import flag, is_number
@@ -25,7 +22,6 @@ from cosim.built_for import built_for, built_with
 from cosim.diagram import Diagram
 from cosim.driven import driven
 from cosim.engines.choose import choose
-from cosim.engines.counters import Counters
 from cosim.engines.engine import Engine, Logged, left
 from cosim.engines.reference.log import SMALL, given_times, log_times
 from cosim.names import mapped
@@ -42,11 +38,11 @@ from cosim.run.parameter_checks import check_parameters
 from cosim.run.ranges import Ranges, strip
 from cosim.run.run_length import check_length
 from cosim.run.snapshot_check import shape_faults
+from cosim.run.told import settings_of, statistics_of
 from cosim.run.walltime import WallTime
 from cosim.run.watched import warn_of_early, warn_of_unmet, warn_of_watched, watches
 from cosim.settings import Keywords, RunSettings, takes_settings, takes_settings_of_steps, with_texts
 from cosim.system import System
-from cosim.version import __version__
 
 if TYPE_CHECKING:
     from cosim.result.live_plot import LivePlot
@@ -392,58 +388,14 @@ class Simulation:
             for name, value in values.items()
         }
         engine = self._engine
-        return partial(_settings_of, self.system, self.settings, engine.name, engine.why, given)
+        return partial(settings_of, self.system, self.settings, engine.name, engine.why, given)
 
     def _statistics(self) -> Callable[[], Mapping[str, Any]]:
         """A function that gives the statistics for a result; it keeps nothing of the run."""
         engine, system = self._engine, self.system
         ticks = tuple(engine.context.ticks)
         counters, wall = engine.counters.copy(), self._wall.statistics(engine)
-        return partial(_statistics_of, system, self.time, wall, counters, ticks)
-
-
-def _settings_of(
-    system: System, s: RunSettings, engine: str, why: str, given: Mapping[str, SettingValue]
-) -> Mapping[str, SettingValue]:
-    """What a result says of settings, and of parameters and initial values that were given."""
-    listed = (*s.used, *(name for name in ("seed", "solve_loops", "wall_limit") if name in s.origins))
-    found = {name: SettingValue(getattr(s, name), s.origin(name)) for name in listed}
-    found["engine"] = SettingValue(engine, f"engine='{s.engine}'{f': {why}' if why else ''}")
-    of_all = system.derived.get("settings of all runs", lambda: _of_all_runs(system))
-    return MappingProxyType({**found, **given, **of_all})
-
-
-def _statistics_of(
-    system: System, t: float, wall: Callable[[], Mapping[str, Any]], counters: Counters, ticks: Sequence[int]
-) -> Mapping[str, Any]:
-    """What a result says of a run up to t [s] and what it cost."""
-    limited = max(counters.limited_by.items(), key=lambda item: item[1], default=None)
-    return MappingProxyType(
-        {
-            "simulated time [s]": t,
-            **wall(),
-            "steps": counters.steps,
-            "rejected steps": counters.rejected,
-            "evaluations": counters.evaluations,
-            "events": counters.events,
-            "ticks": dict(zip(map(str, system.rates), ticks, strict=True)),
-            "state that limited most steps": system.state_name(limited[0]) if limited else None,
-        }
-    )
-
-
-@once
-def _versions() -> dict[str, SettingValue]:
-    """What a run depends on that is installed, and its versions."""
-    versions = {"plantloop": __version__, "casadi": ca.CasadiMeta.version(), "numpy": np.__version__}
-    versions["python"] = platform.python_version()
-    return {f"version of {name}": SettingValue(v, "installed") for name, v in versions.items()}
-
-
-def _of_all_runs(system: System) -> dict[str, SettingValue]:
-    """What results say of a system and what is installed, whatever the settings of a run."""
-    ports = {f"port {name}": SettingValue(text, "diagram") for name, text in system.port_rates.items()}
-    return ports | _versions() | {"system hash": SettingValue(system.hash, "equations and schedule")}
+        return partial(statistics_of, system, self.time, wall, counters, ticks)
 
 
 Simulation.__doc__ = with_texts(Simulation.__doc__)

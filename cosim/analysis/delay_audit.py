@@ -23,15 +23,14 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.contract.memories import ContinuousState, DelayedSignal, DiscreteState
 from blocks.contract.rate import Ticks
-from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.errors import PlantloopError
 from blocks.library.hold import Hold
 from blocks.library.math import Gain
 from cosim.analysis.linear import linearize
-from cosim.analysis.margins import Margins, in_loop, margins, margins_of
+from cosim.analysis.margins import Margins, in_loop, margins, margins_of, wiring_of
 from cosim.analysis.operating import OperatingPoint
 from cosim.built_for import built_for
-from cosim.compile.wiring import Wiring, expand
+from cosim.compile.wiring import Wiring
 from cosim.diagram import Diagram
 from cosim.names import mapped, no_block
 from cosim.run.context import Context
@@ -131,7 +130,7 @@ def delay_audit(
             hint="Its gain is below one (or above) at all frequencies.",
         )
     system = diagram.system()
-    wiring = expand(diagram.netlist(), TraceCache(library=LIBRARY))
+    wiring = wiring_of(diagram)
     loop = in_loop(wiring, system.signal(system.locate(at)[0]).path)
     audit = _Audit(diagram, system, wiring, loop, found, at, point, parameters, pade)
     rows = [*audit.of_blocks(), *audit.of_holds()]

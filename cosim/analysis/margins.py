@@ -236,6 +236,15 @@ class RoundedLoopWarning(UserWarning):
     """Margins of a loop in which something is rounded to steps."""
 
 
+def wiring_of(diagram: Diagram) -> Wiring:
+    """Its blocks and wires; found once until it changes, and not to be changed."""
+    kept = diagram.kept("wiring")
+    if "wiring" not in kept:
+        kept["wiring"] = expand(diagram.netlist(), TraceCache(library=LIBRARY))
+    found: Wiring = kept["wiring"]
+    return found
+
+
 def in_loop(wiring: Wiring, path: str) -> set[str]:
     """Blocks through which a signal of a block comes back to it."""
     graph = nx.DiGraph((source[0], into[0]) for into, source in wiring.drivers.items() if source is not None)
@@ -246,7 +255,7 @@ def _mention_rounding(system: Block | Diagram, at: str) -> None:
     """Warn of quantizers and converters in the loop: the slope of a step is 0."""
     if not isinstance(system, Diagram):
         return
-    wiring = expand(system.netlist(), TraceCache(library=LIBRARY))
+    wiring = wiring_of(system)
     if not any(block.in_steps for block in wiring.blocks.values()):
         return
     flat = system_of(system)

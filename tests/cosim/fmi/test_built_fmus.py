@@ -2,6 +2,7 @@
 
 import math
 
+import fmpy
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -10,7 +11,6 @@ from tests.helpers.fmu_units import UNITS
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 pytestmark = needs_compiler
-fmpy = pytest.importorskip("fmpy")
 EVERY = [(name, version) for name, unit in UNITS.items() for version in unit().versions]
 KINDS = {"cs": "CoSimulation", "me": "ModelExchange"}
 

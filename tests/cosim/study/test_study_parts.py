@@ -366,7 +366,8 @@ def test_keys_of_a_study_file_at_their_limits(study_file):
 
 @pytest.mark.parametrize("scheduler", [None, "tcp://there:8786"])
 def test_workers_of_dask_have_a_thread_each_and_no_other_client_is_replaced(monkeypatch, scheduler):
-    distributed = pytest.importorskip("distributed")
+    import distributed  # it takes half a second
+
     asked, told = [], []
     made = lambda *given, **more: asked.append(more) or SimpleNamespace(dashboard_link="http://here")
     monkeypatch.setattr(distributed, "LocalCluster", made)

@@ -1,12 +1,9 @@
 /* unit_derivatives.c by itself: values of a unit are a function of the test, and a state is saved as it is. */
 
 #include FILE_H
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "story.h"
 
 enum { MOST = 10 };
-static char story[2000];
 static double (*value_of)(unit *, uint32_t);
 static int status_of[5]; /* of unit_unsettle, unit_save, unit_get, unit_load, unit_rates */
 static double kept_x[MOST], kept_h[MOST], kept_p[MOST], kept_t[3];
@@ -15,15 +12,6 @@ void begin(double (*value)(unit *, uint32_t), const int *statuses)
 {
     story[0] = 0, value_of = value;
     memcpy(status_of, statuses, sizeof status_of);
-}
-const char *told(void) { return story; }
-static void note(const char *format, ...)
-{
-    va_list values;
-    const size_t n = strlen(story);
-    va_start(values, format);
-    vsnprintf(story + n, sizeof story - n, format, values);
-    va_end(values);
 }
 
 void pl_update_constants(pl_run *r) { note("constants "); }

@@ -2,23 +2,12 @@
    and answer what a test has chosen; files are named by the test that includes this. */
 
 #include FILE_H
+#include "story.h"
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-static char story[2000];
 static int answers[40], n_answers, failing;
 static double next_stop, given[20];
 
-static void note(const char *format, ...)
-{
-    va_list values;
-    const size_t n = strlen(story);
-    va_start(values, format);
-    vsnprintf(story + n, sizeof story - n, format, values);
-    va_end(values);
-}
 static int answer(void) /* the next of those that were chosen, then 0 */
 {
     const int first = answers[0];
@@ -78,7 +67,6 @@ static void to_story(const unit *u, int status, const char *category, const char
 
 pl_function results_function(void) { return results; }
 unit_log log_function(void) { return to_story; }
-const char *told(void) { return story; }
 void begin(int n, const int *chosen, int fails_at, double next, const double *numbers)
 {
     story[0] = 0, n_answers = n, failing = fails_at, next_stop = next;

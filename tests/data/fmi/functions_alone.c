@@ -2,23 +2,12 @@
    chosen; files are named by the test that includes this. */
 
 #include FILE_H
-#include <stdarg.h>
-#include <stdio.h>
+#include "story.h"
 #include <stdlib.h>
-#include <string.h>
 
-static char story[8000];
 static int chosen, given[40], n_given, without_memory;
 static double number;
 
-void note(const char *format, ...)
-{
-    va_list values;
-    const size_t n = strlen(story);
-    va_start(values, format);
-    vsnprintf(story + n, sizeof story - n, format, values);
-    va_end(values);
-}
 static int answer(void) /* the next of those that were given, else the one that was chosen */
 {
     const int first = given[0];
@@ -27,7 +16,6 @@ static int answer(void) /* the next of those that were given, else the one that 
     memmove(given, given + 1, sizeof given - sizeof *given);
     return first;
 }
-const char *told(void) { return story; }
 void begin(int answers, int n, const int *one_by_one, double value)
 {
     story[0] = 0, chosen = answers, n_given = n, number = value;

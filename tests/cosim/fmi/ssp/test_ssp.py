@@ -4,6 +4,7 @@ import re
 import zipfile
 from pathlib import Path
 
+import fmpy
 import numpy as np
 import pytest
 from lxml import etree
@@ -19,7 +20,6 @@ from tests.helpers.fmus import build_fmu, needs_compiler
 from tests.helpers.ssp_packages import SPACES, component, connection, definition, system, written
 
 pytestmark = needs_compiler
-fmpy = pytest.importorskip("fmpy")
 SCHEMAS = Path(fmpy.__file__).parent / "ssp" / "schema"
 
 
