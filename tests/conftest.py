@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import multiprocessing.util
 import os
 import signal
 import tempfile
@@ -12,7 +13,11 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tests.helpers.compilers import quick_compiler
+from tests.helpers.memory_folder import memory_folder
 
+# pytest's temporary folders, unless the user named a place. Inherited by test processes, too.
+if "TMPDIR" not in os.environ and (folder := memory_folder()):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
 if "CC" not in os.environ:  # processes that tests start inherit it; $CC names another compiler, for all tests
     os.environ["CC"] = quick_compiler()
 
@@ -42,6 +47,7 @@ def own_folders(tmp_path_factory):
     shared, units = run / "compiled", run / "units"
     shared.mkdir(mode=0o700, exist_ok=True)
     units.mkdir(exist_ok=True)
+    multiprocessing.util.get_temp_dir()  # removed at the process's end: not in what pytest removes
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTLOOP_CACHE", os.environ.get("PLANTLOOP_TEST_CACHE", str(shared)))
         patch.setenv("PLANTLOOP_TEST_UNITS", str(units))
