@@ -161,7 +161,10 @@ class Quantizer(Block):
         checks.positive(self, "interval")
 
     def define(self, b: Equations) -> None:
-        """Declare ports, a mode for the whole number and the events that change it."""
+        """Declare ports, a mode for the whole number and the events that change it by one.
+
+        Where the signal jumps over several levels the mode takes its value at that instant.
+        """
         (interval,) = b.parameters(interval=self.interval)
         u, interval = together(b, self, u=b.input("u"), interval=interval)
         ratio = u / interval
@@ -170,9 +173,7 @@ class Quantizer(Block):
         for k in range(u.size):
             name = f"n{k}"
             n = b.mode(name, 0.0, at_ticks=nearest[k])
-            up = np.where(nearest[k] > n[0], nearest[k], n[0] + 1.0)
-            down = np.where(nearest[k] < n[0], nearest[k], n[0] - 1.0)
-            b.when(ratio[k] - (n[0] + 0.5), [(n, up)], "rising", f"{name} up")
-            b.when(ratio[k] - (n[0] - 0.5), [(n, down)], "falling", f"{name} down")
+            b.when(ratio[k] - (n[0] + 0.5), [(n, n[0] + 1.0)], "rising", f"{name} up")
+            b.when(ratio[k] - (n[0] - 0.5), [(n, n[0] - 1.0)], "falling", f"{name} down")
             levels.append(n[0])
         b.output("y", interval * np.stack(levels))

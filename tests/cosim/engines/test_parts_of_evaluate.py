@@ -34,13 +34,16 @@ def ints(runtime, *values):
 
 
 class Lasting:
-    """Four pieces: 1 needs 0, 3 needs 1 and 0, 2 is restless; what reads h[k] is marked for all k."""
+    """Four pieces: 1 needs 0, 3 needs 1 and 0, 2 is restless; what reads h[k] is marked for all k.
+
+    Before the first piece and behind the last one there are others, which are none of them.
+    """
 
     def __init__(self, runtime, restless=(0, 0, 1, 0)):
         self.calls, self.values = [], [1.0, 2.0, 3.0, 4.0]
-        pieces = [runtime.function(CODE, lambda a, out, k=k: self.called(k, out)) for k in range(4)]
+        pieces = [runtime.function(CODE, lambda a, out, k=k: self.called(k, out)) for k in range(-1, 5)]
         self.f = runtime.new(
-            "pl_lasting", n_pieces=4, pieces=runtime.array(pieces, "pl_function"),
+            "pl_lasting", n_pieces=4, pieces=runtime.array(pieces, "pl_function") + 1,
             needs_start=ints(runtime, 0, 1, 3, 4, 7), needs=ints(runtime, 0, 0, 1, 2, 0, 1, 3),
             runs_start=ints(runtime, 0, 1, 2, 3, 4), runs=ints(runtime, 0, 1, 1, 2, 2, 3, 3, 4),
             readers_start=ints(runtime, 0, 3, 5, 5, 6, 6, 6), readers=ints(runtime, 0, 1, 3, 1, 3, 3),
@@ -58,9 +61,10 @@ class Lasting:
 )
 def test_stale_pieces_and_restless_ones_are_called_after_those_they_need(runtime, stale, called):
     lasting = Lasting(runtime)
-    r = runtime.run(wanted=ints(runtime, 9, 9, 9, 9))
-    runtime.c.pl_evaluate_stale(r, lasting.f, ints(runtime, *stale), runtime.array([0.0] * 4))
-    assert lasting.calls == called
+    flags, out = ints(runtime, *[9] * 6), runtime.array([0.0] * 6)
+    r = runtime.run(wanted=flags + 1)
+    runtime.c.pl_evaluate_stale(r, lasting.f, ints(runtime, *stale), out + 1)
+    assert lasting.calls == called and (flags[0], flags[5]) == (9, 9)
 
 
 def test_what_changes_marks_its_readers_where_something_is_known_of_them(runtime):

@@ -12,7 +12,9 @@ from tests.helpers.runtime_parts import Runtime, parts
 
 TEXTS = {
     "values": f"""#include "{UNIT / "unit_values.c"}"
-void unit_say(const unit *u, int status, const char *category, const char *format, ...) {{}}
+static int said;
+int last_said(void) {{ return said; }}
+void unit_say(const unit *u, int status, const char *category, const char *format, ...) {{ said = status; }}
 static int unsettled;
 int times_unsettled(void) {{ return unsettled; }}
 int unit_unsettle(unit *u) {{ unsettled++; return u->mode == UNIT_INITIALIZATION ? u->due : 0; }}
@@ -20,7 +22,12 @@ int which_limit(const unit_model *m, int32_t place)
 {{ const unit_limit *l = limit_of(m, place); return l ? (int)(l - m->limits) : -1; }}
 int beyond(const unit_limit *l, double value) {{ return is_beyond(l, value); }}
 """,
-    "states": f"""#include "{UNIT / "unit_states.c"}"
+    "states": f"""#include <stdlib.h>
+static size_t most;
+void have_memory(size_t bytes) {{ most = bytes; }}
+static void *within(void *p, size_t bytes) {{ return bytes > most ? NULL : realloc(p, bytes); }}
+#define realloc within
+#include "{UNIT / "unit_states.c"}"
 int is_one_mode(int64_t mode) {{ return is_mode(mode); }}
 """,
 }
@@ -32,6 +39,8 @@ int which_limit(const unit_model *m, int32_t place);
 int beyond(const unit_limit *l, double value);
 int is_one_mode(int64_t mode);
 int times_unsettled(void);
+int last_said(void);
+void have_memory(size_t bytes);
 """
 )
 OK, ERROR = 0, 3
@@ -64,6 +73,21 @@ def test_modes_are_single_bits(runtime):
     found = [mode for mode in range(-3, 2100) if runtime.c.is_one_mode(mode)]
     assert found == [2**k for k in range(10)]
     assert not runtime.c.is_one_mode(-(2**63)) and not runtime.c.is_one_mode(2**32 + 1)
+
+
+def test_a_state_for_which_there_is_no_memory_is_an_error_and_leaves_what_was_saved(runtime):
+    r, c = runtime, runtime.c
+    token, state = r.ffi.new("char[]", b"a model"), r.new("unit_bytes")
+    model = r.new("unit_model", token=token, system=r.new("pl_system"), n_inputs=2)
+    u = r.new("unit", model=model, old_x=r.array([1.0, 2.0, 3.0]), mode=c.UNIT_EVENT)
+    u.run.model = r.new("pl_model", nx=1)
+    size = c.unit_state_size(u)
+    c.have_memory(size - 1)
+    assert c.unit_save(u, state) == ERROR == c.last_said() and (state.size, state.values) == (0, r.ffi.NULL)
+    c.have_memory(size)
+    assert c.unit_save(u, state) == OK and state.size == size
+    c.have_memory(0)  # there is room for it now
+    assert c.unit_save(u, state) == OK and c.unit_fits(u, state)
 
 
 KINDS = ("TIME", "INPUT", "PARAMETER", "STATE", "RATE", "HELD", "DISCRETE", "SIGNAL", "INDICATOR", "ZERO")
