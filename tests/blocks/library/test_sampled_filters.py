@@ -55,7 +55,8 @@ def test_a_delay_that_is_enabled_counts_those_ticks_only():
     for u, go in zip(U, on, strict=True):
         wanted.append(kept[0])
         kept = [kept[1], u] if go else kept
-    same(sampled(EnabledDelay(2, 0.1, initial=0.5), u=U, enable=on)["y"][:, 0], wanted)
+    for enable in (on, np.where(on, 0.6, 0.5)):  # on above 0.5
+        same(sampled(EnabledDelay(2, 0.1, initial=0.5), u=U, enable=enable)["y"][:, 0], wanted)
 
 
 @pytest.mark.parametrize("kind", ["rising", "falling", "either", "level"])

@@ -1,5 +1,6 @@
 """Signs and friction that slide on their switch: Filippov's equivalent value against closed forms."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from blocks import (
     Sum,
     Switch,
 )
+from blocks.contract.trace import trace
 from blocks.errors import BlockError, SimulationError
 from cosim import Diagram, Simulation, simulate
 
@@ -50,6 +52,28 @@ def test_the_equivalent_value_is_the_force_until_it_is_too_large(engine):
     assert r["sign.y"][slides, 0] == pytest.approx(1.5 * np.sin(r.time[slides]), abs=1e-9)
     apart = ~slides & (np.abs(r["x.y"][:, 0]) > 1e-6)
     assert r["sign.y"][apart, 0].tolist() == np.sign(r["x.y"][apart, 0]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("u", "s", "side", "drift"),
+    [
+        (0.0, 1.0, 1.0, 1e-10), (0.0, -1.0, -1.0, 1e-10),  # to the side the force points to
+        (5e-9, 1.0, 1.0, 1e-10), (-5e-9, -1.0, -1.0, 1e-10),
+        (-5e-9, 1.0, 1.0, 1e-10 + 5e-9), (5e-9, -1.0, -1.0, 1e-10 + 5e-9),  # by rounding on the other side
+        (2e-6, -0.5, 1.0, 1e-10), (-2e-6, 0.5, -1.0, 1e-10),  # a jump beyond 1e-6: where it went to
+    ],
+)  # fmt: skip
+def test_which_side_a_switch_leaves_zero_to(u, s, side, drift):
+    """And how far back it goes before it meets 0 again."""
+    declared = trace(Sign(sliding=True), {"u": 1}).declared
+    leaves = next(e for e in declared.events if e.name.startswith("leaves 0"))
+    names = dict(leaves.resets) | {"crossing": leaves.crossing}
+    symbols = ca.symvar(ca.vertcat(*names.values()))
+    known = [{"u": u, "s": s, "side": 0.0}[symbol.name()] for symbol in symbols]
+    found = ca.Function("found", symbols, list(names.values())).call([ca.DM(v) for v in known])
+    assert dict(zip(names, map(float, found), strict=True)) == {
+        "side": side, "drift": drift, "crossing": max(abs(s) - 1.0, abs(u) - 1e-6)
+    }  # fmt: skip
 
 
 @pytest.mark.slow

@@ -200,6 +200,8 @@ def test_scheduled_dynamics(engine):
         (lambda: ManualSwitch(3), "position is 3.0"),
         (lambda: Goto(""), "tag is ''"),
         (lambda: BusCreator({}), "members is {}"),
+        (lambda: BusSelector({"a": 1}, []), "names is []"),
+        (lambda: BusSelector({"a": 1}, ["a", 3]), "names is ['a', 3]"),
         (lambda: LookupTableND([[0, 1]], [1, 2, 3]), "finite numbers of shape (2,)"),
         (lambda: LookupTableND([[1, 0]], [1, 2]), "finite, increasing points"),
         (lambda: LookupTableND([[0, 1, 2]], [1, 2, 3], "cubic"), "of 4 points or more"),

@@ -147,6 +147,17 @@ def test_units_pass_through_blocks():
     assert tree["both.out"].units == ("rad", "rad/s")
 
 
+def test_a_matrix_of_gains_in_one_unit_adds_what_fits():
+    """N/m of a length is a force, of a time it is not."""
+    d = Diagram("d")
+    both = d.add("both", Mux(2))
+    d.connect(d.add("length", Constant(1.0), units={"y": "m"})["y"], both["in1"])
+    d.connect(d.add("time", Constant(1.0), units={"y": "s"})["y"], both["in2"])
+    both >> d.add("stiff", Gain([[1.0, 1.0]]), units={"k": "N/m"})
+    with pytest.raises(WiringError, match=r"block 'stiff' adds or compares N and N\*s/m"):
+        d.system()
+
+
 @pytest.mark.parametrize(
     ("law", "unit"),
     [

@@ -10,7 +10,7 @@ import pytest
 from scipy import signal
 from scipy.linalg import expm
 
-from blocks import BlockError, Constant, Gain, PlantloopError, StateSpace, Step, TransferFunction
+from blocks import BlockError, Constant, Gain, LeadLag, PlantloopError, StateSpace, Step, TransferFunction
 from cosim import Diagram, Simulation, simulate, simulate_many
 from cosim.engines.methods.tolerances import nominal_sizes
 from cosim.fmi import FMU, export_fmu
@@ -257,6 +257,14 @@ def test_sizes_as_expressions_functions_and_numbers(size, engine):
     """y = 1 - cos(w t)."""
     r = simulate(ring(size), 12e-6, engine=engine, log_at=TIMES / 1e6)
     assert np.abs(r["it.y"].ravel() - (1 - np.cos(TIMES))).max() < 5e-8
+
+
+def test_a_lead_shows_its_state_as_its_time_constants_differ():
+    """y = (1 - lead/lag) x + gain lead/lag u: a change of the size in x alone changes no more in y."""
+    gain, lag, lead = 1e-4, 0.5, np.array([0.0, 0.45, 0.5, 1.0, 5.5])
+    system = driven(LeadLag(gain, lead, lag)).system()
+    largest, shown = gain * np.array([1.0, 1.0, 1.0, 2.0, 11.0]), np.array([1.0, 1.0, 1.0, 1.0, 10.0])
+    assert nominal_sizes(system, system.p0).tolist() == pytest.approx(largest / shown)
 
 
 def test_sizes_that_are_expressions_follow():
