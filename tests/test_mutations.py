@@ -237,6 +237,9 @@ def test_lines_that_run_at_import_are_tried_with_the_tests_of_their_folder():
 
     assert chosen(7, False) == ["tests/c/test_c.py::c"]
     assert chosen(7, True) == chosen(8, False) == ["tests/plant/b/test_b.py::b"]
+    seconds[f"{mutations.DEFAULTS}::d"] = 1.0  # default values are looked at there
+    assert chosen(7, True) == [f"{mutations.DEFAULTS}::d", "tests/plant/b/test_b.py::b"]
+    assert chosen(8, False) == ["tests/plant/b/test_b.py::b"]
 
 
 def test_changes_of_the_c_of_exported_units_are_tried_with_tests_that_build_units():

@@ -375,6 +375,7 @@ def test_a_pipe_whose_speed_jumps(engine):
     close(r["it.y"][:, 0], [7.0, 2.0, 3.8, 4.6, 5.5], atol=1e-5)  # 1.8, 1.6 of length are there before 5
     fast = simulate(d, 1.0, log_at=[1.0], engine=engine, parameters={"it.length": 0.5})
     close(fast["it.y"][0], 0.5, atol=1e-6)
+    assert r["it.delay"].shape == (5, 1)  # of all that flows
 
 
 @ENGINES

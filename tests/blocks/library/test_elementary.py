@@ -207,6 +207,7 @@ def test_an_equation_linearises_through_its_solution():
         (lambda: Assignment([0, 0]), "each component once"),
         (lambda: Norm(3), "Norm: kind is 3"),
         (lambda: Wrap(period=0.0), "period is 0.0"),
+        (lambda: Wrap(low=np.nan), "low is nan"),
         (lambda: Rounding("up"), "function is 'up'"),
     ],
 )
@@ -226,6 +227,10 @@ def test_running_extremes_without_ticks_start_anew_where_they_are_reset(engine):
     t = np.array([1.0, 2.5, 3.5, 4.5, 6.5, 9.0])
     r = simulate(d, 9.0, log_at=t, engine=engine)
     close(r["it.y"][:, 0], [np.sin(1.0), 1.0, -0.5, -0.5, np.sin(6.5), 1.0], atol=1e-8)
+    reset = Pulse(1.0, 20, "0.05", 3)
+    lowest = fed(MinMaxRunning(initial=0.5, reset=True), {"u": Sine(-1.0), "reset": reset})
+    turned = simulate(lowest, 9.0, log_at=t, engine=engine)
+    assert np.array_equal(turned["it.y"], -r["it.y"]) and turned.events == r.events
     low = simulate(fed(MinMaxRunning(initial=0.2), {"u": Sine()}), 6.0, log_at=[1.0, 4.0, 6.0], engine=engine)
     close(low["it.y"][:, 0], [0.0, np.sin(4.0), -1.0], atol=1e-8)
 

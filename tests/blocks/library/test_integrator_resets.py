@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blocks import CompareToConstant, Constant, Gain, Hold, Integrator, Sine
+from blocks import CompareToConstant, Constant, Gain, Hold, Integrator, Pulse, Sine
 from blocks.errors import BlockError
 from cosim import Diagram, Simulation, Triggered, simulate
 
@@ -35,6 +35,15 @@ def test_an_integrator_resets_itself(reset, more):
         np.tile([1.0, 0.2 * period], (after.sum(), 1)), abs=1e-12
     )
     assert found["kept_y.y"][after] == pytest.approx(np.tile([0.1, 0.0], (after.sum(), 1)), abs=1e-12)
+
+
+def test_a_state_that_is_held_by_a_level_does_not_move():
+    d = Diagram("held")
+    d.add("one", Constant(1.0)) >> d.add("x", Integrator(0.3, reset="level"))["u"]
+    d.connect(d.add("on", Pulse(1.0, 4.0, "0.25", 1.0))["y"], d["x"]["reset"])
+    found = simulate(d, 3.0, signals=["x.*"], log_at=[0.5, 1.2, 1.9, 2.5], engine="reference")
+    for name in ("x.x", "x.y"):
+        assert found[name].ravel() == pytest.approx([0.8, 0.3, 0.3, 0.8], abs=1e-9)
 
 
 def test_machine_code_resets_itself_alike_and_goes_on_from_a_snapshot():

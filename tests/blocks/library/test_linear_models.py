@@ -74,3 +74,13 @@ def test_a_governor_looks_ahead_until_a_thousandth_is_left():
     assert ReferenceGovernor(half, y_max=1.0, sample=0.1).horizon() == 10
     assert ReferenceGovernor(([[-1.0]], [[1.0]], [[1.0]], [[0.0]]), y_max=1.0, sample=0.1).horizon() == 70
     assert ReferenceGovernor(half, y_max=1.0, N=3, sample=0.1).horizon() == 3
+
+
+def test_what_a_governor_keeps_within_its_limits():
+    """y_k = 2 0.5^k x + (2 (1 - 0.5^k) / 0.5 + 0.3) v for k = 0..3, and 4.3 v in the end, by a margin."""
+    limits = {"y_max": 5.0, "y_min": -3.0, "N": 3, "margin": 0.25, "sample": 0.1}
+    Hx, Hv, h = ReferenceGovernor(([[0.5]], [[1.0]], [[2.0]], [[0.3]], 0.1), **limits).rows()
+    free, forced = np.array([2.0, 1.0, 0.5, 0.25, 0.0]), np.array([0.3, 2.3, 3.3, 3.8, 4.3])
+    assert Hx.ravel() == pytest.approx(np.concatenate([free, -free]))
+    assert Hv.ravel() == pytest.approx(np.concatenate([forced, -forced]))
+    assert h.tolist() == [5.0] * 4 + [4.75] + [3.0] * 4 + [2.75]

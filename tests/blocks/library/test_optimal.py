@@ -72,6 +72,18 @@ def test_a_plant_follows_its_reference_without_error(engine):
         close(r["plant.y"][0], [0.7, 0.0], atol=1e-5)
 
 
+def test_what_a_sampled_integral_has_summed_up_from_its_start():
+    """z is 0 at first; about x0, u0, y0, u = u0 - K (x - x0) - Ki z and z gains T (C (x - x0) + y0 - r)."""
+    x0, u0, y0 = np.array([0.1, -0.2]), 0.3, 0.4
+    block = LQI(FULL, 1.0, 5.0, 0.5, sample=0.1, around=(x0, u0, y0))
+    rng = np.random.default_rng(5)
+    x, r = rng.normal(size=(6, 2)), rng.normal(size=6)
+    errors = (x - x0) @ np.ravel(C) + y0 - r
+    z = 0.1 * np.concatenate([[0.0], np.cumsum(errors)[:-1]])
+    wanted = u0 - np.column_stack([x - x0, z]) @ block.gain().ravel()
+    close(sampled(block, x=x, r=r)["u"].ravel(), wanted, rtol=1e-12)
+
+
 def test_lqg_has_the_poles_of_its_two_halves():
     block = LQG(FULL, 1.0, 0.5, 0.1, 0.01)
     K, L = block.gains()
@@ -382,6 +394,7 @@ def test_mpc_without_limits_is_linear_and_says_where_it_has_no_answer():
     ("make", "text"),
     [
         (lambda: LQR(3.0), "a linear python-control system"),
+        (lambda: KalmanFilter((np.eye(0), np.ones((0, 1)), np.ones((1, 0)), [[1.0]])), "do not fit at A"),
         (lambda: LQR((A, B), Q=[1.0, -1.0]), "positive semidefinite"),
         (lambda: LQR((A, B), R=0.0), "positive definite"),
         (lambda: LQR((np.eye(2), np.zeros((2, 1)))), "no stabilising solution"),
