@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from blocks.library.sections import from_zpk
+from blocks.library.sections import from_zpk, sections
 
 
 @pytest.mark.parametrize("w", [1e-12, 1.0, 1e12])
@@ -22,3 +22,12 @@ def test_integrators_are_real_poles():
         ([0.0, 0.0, 3.0], [1.0, 2.0, 0.0]),
         ([0.0, 1.0], [1.0, 0.0]),
     ]
+
+
+def test_poles_have_the_nearest_zeros():
+    """Notches of 1, 3 and 10 rad/s, in another order than the poles beside them, and a real zero alone."""
+    notches, beside = (1.0, 3.0, 10.0), (9.0, 1.2, 2.8)
+    zeros = [s * 1j * w for w in notches for s in (1, -1)] + [-4.0]
+    poles = [complex(-0.1, s * w) for w in beside for s in (1, -1)] + [-5.0]
+    found = {round(den[-1], 9): num for num, den in sections(zeros, poles)}
+    assert found == {81.01: [1.0, 0.0, 100.0], 1.45: [1.0, 0.0, 1.0], 7.85: [1.0, 0.0, 9.0], 5.0: [1.0, 4.0]}
