@@ -26,9 +26,10 @@ from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError
 from blocks.library.hold import Hold
 from blocks.library.math import Gain
-from cosim.analysis.linear import linearize
-from cosim.analysis.margins import Margins, in_loop, margins, margins_of, wiring_of
-from cosim.analysis.operating import OperatingPoint
+from cosim.analysis.linear import linear_model
+from cosim.analysis.margins import Margins, margins, margins_of
+from cosim.analysis.operating import OperatingPoint, model_of
+from cosim.analysis.rounded import in_loop, wiring_of
 from cosim.built_for import built_for
 from cosim.compile.wiring import Wiring
 from cosim.diagram import Diagram
@@ -191,7 +192,7 @@ class _Audit:
     def _response(self, block: Block, w: float) -> tuple[float, float, bool] | None:
         """Gain at frequency 0, angle at w, and whether the gain is constant; None if it is no stable lag."""
         try:
-            model = linearize(block)
+            model = linear_model(model_of(block))
         except PlantloopError:
             return None
         if model.ninputs != 1 or model.noutputs != 1 or not model.nstates:

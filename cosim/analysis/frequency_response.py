@@ -24,7 +24,7 @@ from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, shown
 from blocks.figure_file import save_figure
 from cosim.analysis.common_period import common
-from cosim.analysis.linear import basis_of, linearize, walk_of
+from cosim.analysis.linear import basis_of, linear_model, walk_of
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, diagram_of, model_of
 from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop
@@ -249,7 +249,7 @@ def _sampled(model: SystemAtPoint, w: np.ndarray, pade: int | None, ticks: Ticks
 def _settling(
     diagram: Diagram, input: str, output: str, at: Any, parameters: Mapping[str, Any] | None, pade: int | None
 ) -> float:
-    model = linearize(diagram, [input], [output], at, parameters, pade=pade or 4)
+    model = linear_model(model_of(diagram, [input], [output], at, parameters), approximants=pade or 4)
     poles, dt = model.poles(), float(model.dt or 0.0)
     poles = poles[np.abs(poles) > 1e-12] if dt else poles
     rates = np.log(np.abs(poles)) / dt if dt else poles.real

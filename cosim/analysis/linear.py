@@ -20,6 +20,7 @@ from cosim.analysis.common_period import CommonPeriod, common
 from cosim.analysis.lifted import Echo, LiftedModel, PeriodWalk
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.analysis.pade import order as pade_order
+from cosim.analysis.rounded import mention_rounded
 from cosim.analysis.steady import mention_unsteady
 from cosim.diagram import Diagram
 from cosim.names import listed
@@ -81,17 +82,27 @@ def linearize(
     Warns
     -----
     MovingPointWarning           a mechanism moves there, and not steadily: see `cosim.analysis.steady`
+    RoundedLoopWarning           something in a loop, or between inputs and outputs, rounds, as an `Encoder`
+                                 does: its slope is 0
 
     Raises
     ------
     PlantloopError               unknown name, a delay, or an opaque block in the way
     """
-    import control
-
     choice(states, "states", STATES)
     flag(lift, "lift")
     approximants = pade_order(pade)
     model = model_of(system, inputs, outputs, at, parameters, listed(open, "open"))
+    mention_rounded(model.rounding)
+    return linear_model(model, states, approximants, lift)
+
+
+def linear_model(
+    model: SystemAtPoint, states: str = "minimal", approximants: int | None = None, lift: bool = False
+) -> control.StateSpace:
+    """As `linearize`, of a system that stands at its point; what rounds in it is not mentioned."""
+    import control
+
     mention_unsteady(model)
     s = model.system
     times: tuple[Fraction, ...] = ()

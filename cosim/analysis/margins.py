@@ -21,22 +21,21 @@ import networkx as nx
 import numpy as np
 
 from blocks.contract.block import Block
-from blocks.contract.trace import LIBRARY, TraceCache
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from blocks.figure_file import save_figure
 from cosim.analysis.common_period import CommonPeriod, common
 from cosim.analysis.free_modes import without, without_free
 from cosim.analysis.lifted import Echo
-from cosim.analysis.linear import basis_of, every_tick, linearize, walk_of
+from cosim.analysis.linear import basis_of, every_tick, linear_model, walk_of
 from cosim.analysis.loop_pictures import LoopShown, pictures, step_response
 from cosim.analysis.operating import OperatingPoint, model_of
 from cosim.analysis.pade import order
 from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
+from cosim.analysis.rounded import mention_rounded_loop
 from cosim.block_alone import system_of
 from cosim.built_for import built_for
 from cosim.columns import pick
-from cosim.compile.wiring import Wiring, expand
 from cosim.diagram import Diagram
 from cosim.names import text
 from cosim.run.context import Context
@@ -142,7 +141,8 @@ def margins(
     >>> margins(d, at="controller.u").phase
     """
     system, parameters = built_for(system, parameters)
-    _mention_rounding(system, at)
+    if isinstance(system, Diagram):
+        mention_rounded_loop(system, _one_component(system_of(system), at)[0])
     return margins_of(system, at, point, parameters, order(pade))
 
 
@@ -162,7 +162,7 @@ def margins_of(
         sampled.mention_hold(at)
     if len(flat.rates) > 1:
         return sampled.margins(at)
-    closed = linearize(system, inputs=[whole], outputs=[whole], at=point, parameters=parameters, pade=pade)
+    closed = linear_model(model_of(system, [whole], [whole], point, parameters), approximants=pade)
     dt = float(closed.dt or 0.0)
     A, B, C, outside = without_free(closed.A, closed.B[:, k : k + 1], closed.C[k : k + 1], bool(dt))
     poles = np.linalg.eigvals(A)
@@ -230,54 +230,6 @@ def _no_loop(system: Any, at: str) -> PlantloopError:
             "another point=, or at the loop without them."
         )
     return PlantloopError(what, path=at, value=at, hint=hint)
-
-
-class RoundedLoopWarning(UserWarning):
-    """Margins of a loop in which something is rounded to steps."""
-
-
-def wiring_of(diagram: Diagram) -> Wiring:
-    """Its blocks and wires; found once until it changes, and not to be changed."""
-    kept = diagram.kept("wiring")
-    if "wiring" not in kept:
-        kept["wiring"] = expand(diagram.netlist(), TraceCache(library=LIBRARY))
-    found: Wiring = kept["wiring"]
-    return found
-
-
-def in_loop(wiring: Wiring, path: str) -> set[str]:
-    """Blocks through which a signal of a block comes back to it."""
-    graph = nx.DiGraph((source[0], into[0]) for into, source in wiring.drivers.items() if source is not None)
-    return nx.descendants(graph, path) & nx.ancestors(graph, path) | {path} if path in graph else set()
-
-
-def _mention_rounding(system: Block | Diagram, at: str) -> None:
-    """Warn of quantizers and converters in the loop: the slope of a step is 0."""
-    if not isinstance(system, Diagram):
-        return
-    wiring = wiring_of(system)
-    if not any(block.in_steps for block in wiring.blocks.values()):
-        return
-    flat = system_of(system)
-    whole, _ = _one_component(flat, at)
-    loop = in_loop(wiring, flat.signal(whole).path)
-    rounding = {path: b for path in sorted(loop) if (b := wiring.blocks[path]).in_steps}
-    if not rounding:
-        return
-    listed = " and ".join(f"'{path}' ({type(block).__name__})" for path, block in rounding.items())
-    others = [f"'{path}' by {_gain_for(block)}" for path, block in rounding.items()]
-    warn_user(
-        f"in this loop signals are rounded by {listed}, through which no small change passes: its margins "
-        "are those without these paths. For those of the loop with gains in their places, replace in a copy "
-        f"of the diagram {' and '.join(others)}.",
-        RoundedLoopWarning,
-    )
-
-
-def _gain_for(block: Block) -> str:
-    """What passes a signal on when a block that rounds it does, as it is written."""
-    ticks = getattr(block, "sample", None)
-    return "Gain(1.0)" if ticks is None else f"Hold(sample={str(ticks)!r})"
 
 
 class HeldLoopWarning(UserWarning):

@@ -16,6 +16,7 @@ from blocks.contract.block import Block
 from blocks.contract.masks import default, filled
 from blocks.contract.memories import ContinuousState
 from blocks.errors import PlantloopError, shown
+from cosim.analysis.rounded import rounding_between
 from cosim.analysis.sides import Sides
 from cosim.analysis.tangent import Delays, Moved, Tangent
 from cosim.block_alone import around
@@ -166,6 +167,7 @@ class SystemAtPoint:
             for k in range(g.size)
         ]
         self._results = ca.vertcat(s.derivative, self.output, s.residual)
+        self.rounding = rounding_between(diagram, s, wanted, shown, opened)
         self.opened = [(n, s.perturbed[n].index, s.signal(n).expression) for n in opened]
         self._variables = ca.vertcat(s.x, pick(s.h, self.input_index), s.w[: s.residual.numel()])
         self._jacobian: Bound | None = None

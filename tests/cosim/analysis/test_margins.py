@@ -23,7 +23,8 @@ from blocks import (
 )
 from blocks.errors import PlantloopError
 from cosim import Diagram, linearize, margins, simulate
-from cosim.analysis.margins import HeldLoopWarning, RoundedLoopWarning, margins_of
+from cosim.analysis.margins import HeldLoopWarning, margins_of
+from cosim.analysis.rounded import RoundedLoopWarning
 
 
 def continuous(k=1.0, num=(4.0,), den=(1.0, 3.0, 3.0, 1.0)):
