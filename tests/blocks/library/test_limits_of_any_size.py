@@ -24,7 +24,7 @@ from blocks import (
     Switch,
     TimeTable,
 )
-from cosim import simulate
+from cosim import Diagram, Simulation, simulate
 from tests.helpers.runs import build
 
 ENGINES = ("reference", "native")
@@ -194,3 +194,16 @@ def test_what_rests_at_a_limit_stays_there_while_its_rate_jumps(size, engine):
     )
     assert r["i.y"].ravel() / size == pytest.approx([0.5, 1.0, 1.0, 0.5], abs=1e-9)
     assert [e.name for e in r.events if "i." in e.name] == ["i.high reached"]  # it leaves with a jump
+
+
+def test_a_limit_that_moves_below_a_state_in_a_run_lets_it_leave_and_holds_it_when_it_comes_back():
+    """x' = 1, -1/2, 1 from t = 0, 1, 3 on, within 2; from t = 5/4 on within 1/2, where x is 7/8 and falls."""
+    d = Diagram("d")
+    push = d.add("push", TimeTable([0.0, 1.0, 3.0], [1.0, -0.5, 1.0], interpolation="previous"))
+    push >> d.add("x", Integrator(low=-5.0, high=2.0))
+    sim = Simulation(d, engine="reference")
+    sim.log([1.25, 2.0, 3.0, 3.25, 3.5, 4.0])
+    sim.advance(1.25)
+    sim.set_parameter("x.high", 0.5)
+    sim.advance(4.0)
+    np.testing.assert_allclose(sim.result()["x.y"][:, 0], [0.875, 0.5, 0.0, 0.25, 0.5, 0.5], atol=1e-9)
