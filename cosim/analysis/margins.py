@@ -31,6 +31,7 @@ from cosim.analysis.linear import basis_of, every_tick, linear_model, walk_of
 from cosim.analysis.loop_pictures import LoopShown, pictures, step_response
 from cosim.analysis.operating import OperatingPoint, model_of
 from cosim.analysis.pade import order
+from cosim.analysis.peaks import highest
 from cosim.analysis.periodic_loop import PeriodicLoop, delay_margin
 from cosim.analysis.rounded import mention_rounded_loop
 from cosim.block_alone import system_of
@@ -54,7 +55,7 @@ class Margins:
     gain : (low, high)           factors on the loop between which it stays stable; 0, inf: none
     phase : float                [deg] lag, and lead, the loop bears; inf where |L| never is one
     delay : float                [s] the loop bears besides those it has; exact where the signal is held
-                                 between ticks, else that with the phase margin's lag
+                                 between ticks, up to 200 periods, else that with the phase margin's lag
     disk : float                 disk margin alpha: gain and phase change together
     crossover, phase_crossover : [rad/s] where |L| = 1 with the least phase, where L is real and negative with
                                  the least gain margin; nan where there is none
@@ -176,18 +177,18 @@ def margins_of(
     phase, delay, crossover = _phase_margins(model, w, loop)
     if flat.rates and stable:
         delay = sampled.delay(delay, outside)
-    sensitivity = 1 / (1 + loop)
-    complementary = 1 - sensitivity
+    size = lambda x: np.abs(model.sensitivity(np.ravel(x)))
+    spread = lambda x: np.abs((s := model.sensitivity(np.ravel(x))) + (s - 1))  # S - T
     return Margins(
         at,
         stable,
         (low, high),
         phase,
         delay,
-        float(2 / np.abs(sensitivity - complementary).max()),
+        2 / highest(lambda x: float(spread(x)[0]), w, spread(w)),
         crossover,
         phase_crossover,
-        float(np.abs(sensitivity).max()),
+        highest(lambda x: float(size(x)[0]), w, size(w)),
         w,
         loop,
         outside,
@@ -263,13 +264,11 @@ class _Sampled:
         low, high, phase_crossover = loop.gains()
         phase, crossover = loop.phase()
         delay = np.radians(phase) / crossover if np.isfinite(phase) else np.inf
-        top = np.pi * len(loop.times) / loop.period
-        w = np.geomspace(1e-4 * top, top, HARMONICS)
+        w = loop.frequencies(HARMONICS)
         S = loop.sensitivity(w)
-        sensitivity = float(np.linalg.norm(S, 2, axis=(1, 2)).max())
         return Margins(
-            at, stable, (low, high), phase, self.delay(delay, outside) if stable else delay, loop.disk(S),
-            crossover, phase_crossover, sensitivity, w, loop.first_harmonic(w, S), outside,
+            at, stable, (low, high), phase, self.delay(delay, outside) if stable else delay, loop.disk(w, S),
+            crossover, phase_crossover, loop.largest(w, S), w, loop.first_harmonic(w, S), outside,
             np.linalg.eigvals(loop.A), loop.period,
             step_response(loop.A, loop.B, loop.C, loop.D, loop.period, loop.times),
         )  # fmt: skip
@@ -335,6 +334,12 @@ class _Loop:
 
     def at(self, w: np.ndarray) -> np.ndarray:
         """L (n,) at frequencies (n,) [rad/s]."""
+        S = self.sensitivity(w)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(np.isinf(S), -1.0, 1 / S - 1)
+
+    def sensitivity(self, w: np.ndarray) -> np.ndarray:
+        """S (n,) at frequencies (n,) [rad/s]; infinite at poles of the closed loop."""
         s = np.exp(1j * w * self.dt) if self.dt else 1j * w
         n = len(self.A)
         S = np.full(len(w), complex(self.D[0, 0]))
@@ -342,10 +347,13 @@ class _Loop:
             values, vectors = np.linalg.eig(self.A)
             if np.linalg.cond(vectors) < 1e8:
                 left = np.linalg.solve(vectors, self.B[:, 0])
-                S = S + ((self.C @ vectors)[0] * left / (s[:, None] - values)).sum(axis=1)
+                away = s[:, None] - values
+                on = (away == 0.0).any(axis=1)
+                S = S + ((self.C @ vectors)[0] * left / np.where(away == 0.0, 1.0, away)).sum(axis=1)
+                S[on] = np.inf
             else:
                 S = S + np.array([self._beside_feedthrough(z) for z in s])
-        return np.asarray(1 / S - 1)
+        return np.asarray(S)
 
     def _beside_feedthrough(self, z: complex) -> complex:
         """C (z - A)^-1 B; infinite at a pole."""

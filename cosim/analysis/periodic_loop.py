@@ -18,13 +18,15 @@ import numpy as np
 
 from cosim.analysis.free_modes import without_free
 from cosim.analysis.lifted import Echo, LiftedModel
+from cosim.analysis.peaks import highest
 
 FACTORS = np.geomspace(1.0, 1e4, 241)[1:]  # at which stability is looked at, upwards and downwards
 ANGLES = np.linspace(0.0, np.pi, 181)[1:]  # rad
 DELAYS = 12  # looked at up to twice the one the phase margin suggests
 ROUNDS = 50  # of bisection
 FINE = 20  # for delays, each of which takes a walk through the period
-LONGEST = 20.0  # periods of a delay that is looked at
+LONGEST = 20.0  # periods of a delay that is looked at where the phase margin suggests none
+FAR = 200.0  # periods of a delay that is looked at; parts of one count little in longer ones
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,14 @@ class PeriodicLoop:
 
     def closed(self, g: complex) -> tuple[np.ndarray, np.ndarray]:
         """A of the loop with a factor on the signal, and the matrix that gives the signal at the ticks."""
-        a = (g - 1.0) / g
-        signal = np.linalg.solve(np.eye(len(self.D)) - a * self.D, self.C)
-        return self.A + a * self.B @ signal, signal
+        signal = _solved((g - 1.0) * (np.eye(len(self.D)) - self.D), self.C)
+        return self.A + (g - 1.0) * self.B @ signal, g * signal
 
     def radius(self, g: complex) -> float:
-        """Largest modulus of the poles."""
-        return float(np.abs(np.linalg.eigvals(self.closed(g)[0])).max(initial=0.0))
+        """Largest modulus of the poles; infinite where a period makes more of them than numbers can hold."""
+        with np.errstate(all="ignore"):
+            A = self.closed(g)[0]
+        return float(np.abs(np.linalg.eigvals(A)).max(initial=0.0)) if np.isfinite(A).all() else np.inf
 
     def frequency(self, g: complex) -> float:
         """[rad/s] of the slowest decaying oscillation with a factor: the alias that the ticks show."""
@@ -84,6 +87,18 @@ class PeriodicLoop:
         match = np.abs(np.exp(-1j * np.outer(w, self.times)) @ shown)
         good = w[match > match.max() * (1 - 1e-9)]
         return float(np.abs(good).min())
+
+    def frequencies(self, points: int) -> np.ndarray:
+        """Frequencies [rad/s] to examine, up to half the rate of the ticks, more near resonances."""
+        top = np.pi * len(self.times) / self.period
+        found = [np.geomspace(1e-4 * top, top, points)]
+        for pole in np.linalg.eigvals(self.A):
+            w = abs(np.angle(pole)) / self.period  # S is that of +-w + 2 pi k / period, too
+            width = abs(np.log(abs(pole))) / self.period if pole else np.inf
+            if width < 0.1 * w:
+                found.append(w + max(width, 1e-6 * w) * np.linspace(-3.0, 3.0, 14))
+        every = np.concatenate(found)
+        return np.unique(every[(every > 0.0) & (every <= top)])
 
     def sensitivity(self, w: np.ndarray) -> np.ndarray:
         """S (n, N, N) at frequencies (n,) [rad/s]."""
@@ -116,10 +131,31 @@ class PeriodicLoop:
             return np.inf, np.nan
         return float(np.degrees(angle)), self.frequency(np.exp(-1j * angle))
 
-    def disk(self, S: np.ndarray) -> float:
-        """Disk margin: 2 / max of the spectral radius of S - T, T = I - S."""
-        values = np.linalg.eigvals(2 * S - np.eye(len(self.D)))
-        return float(2 / np.abs(values).max())
+    def largest(self, w: np.ndarray, S: np.ndarray) -> float:
+        """Largest |S|, known as S (n, N, N) at frequencies (n,), between them too."""
+        norm = lambda s: np.linalg.norm(s, 2, axis=(1, 2))
+        return highest(lambda x: float(norm(self.sensitivity(np.ravel(x)))[0]), w, norm(S))
+
+    def disk(self, w: np.ndarray, S: np.ndarray) -> float:
+        """Disk margin: 2 / max of the spectral radius of S - T, T = I - S, as in `largest`."""
+        radius = lambda s: np.abs(np.linalg.eigvals(2 * s - np.eye(len(self.D)))).max(axis=1)
+        return 2 / highest(lambda x: float(radius(self.sensitivity(np.ravel(x)))[0]), w, radius(S))
+
+
+def _solved(back: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """(1 + back)^-1 C, of what comes back in a period; nan where there is no solution.
+
+    What is added at a tick comes back at later ones, unless a loop is solved at the tick: pivots, which large
+    factors make singular, are not needed.
+    """
+    from scipy.linalg import solve_triangular  # slow to import
+
+    if not np.triu(back).any():
+        return np.asarray(solve_triangular(back, C, lower=True, unit_diagonal=True, check_finite=False))
+    try:
+        return np.linalg.solve(np.eye(len(back)) + back, C)
+    except np.linalg.LinAlgError:
+        return np.full(C.shape, np.nan)
 
 
 def first_change(
@@ -143,13 +179,17 @@ def delay_margin(
 ) -> float:
     """Least delay [s] of a held signal at which a stable loop is stable no more; inf if none is found.
 
+    One beyond `FAR` periods is as suggested: of whole periods that is exact.
+
     with_echo : poles of the loop that is opened at the signal and closed by an echo
     suggested : s, what the phase margin suggests
     """
-    longest = min(2.0 * suggested, LONGEST * period) if np.isfinite(suggested) else LONGEST * period
+    longest = min(2.0 * suggested, FAR * period) if np.isfinite(suggested) else LONGEST * period
 
     def unstable(seconds: float) -> bool:
         return bool(np.abs(with_echo(echo(Fraction(seconds)))).max(initial=0.0) >= 1.0)
 
     found = first_change(unstable, np.linspace(0.0, longest, DELAYS + 1)[1:], 0.0, FINE)
-    return np.inf if found is None else found
+    if found is None:
+        return suggested if suggested > longest else np.inf
+    return found

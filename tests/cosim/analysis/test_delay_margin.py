@@ -15,6 +15,7 @@ from blocks import (
     TransportDelay,
 )
 from cosim import Diagram, linearize, margins
+from cosim.analysis.periodic_loop import delay_margin
 from plant import (
     Body_Rigid,
     Constraint_Joint,
@@ -69,6 +70,25 @@ def test_the_delay_margin_is_the_delay_by_which_the_loop_gets_unstable(T, delay,
         inside, outside = (middle, outside) if stable(T, delay + middle, kp, ki) else (inside, middle)
     found = margins(loop(T, delay, kp, ki), at="c.u")
     assert found.delay == pytest.approx(outside, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("T", "end", "found"), [(0.025, 1.2, 1.2), (0.004, 1.2, 1.19), (0.004, 0.5, 0.5), (0.025, 9.0, np.inf)]
+)
+def test_delays_of_many_periods_are_looked_at_and_of_more_taken_as_suggested(T, end, found):
+    """A pole that reaches 1 with a delay of `end`, where the phase margin suggests 1.19 s."""
+    pole = lambda seconds: np.array([0.5 + 0.5 * float(seconds) / end])
+    assert delay_margin(pole, lambda seconds: seconds, 1.19, T) == pytest.approx(found, rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("T", "parts"), [(0.025, 1e-4), (0.004, 1e-2)])
+def test_a_loop_that_is_sampled_fast_bears_a_delay_of_many_periods(T, parts):
+    """48 and 302 periods; of more than 200 the parts of one are taken as the phase margin has them."""
+    found = margins(loop(T, 0.3 * T, 2.0, 0.1), at="c.u").delay
+    assert 40 < found / T < 310
+    assert stable(T, 0.3 * T + found - parts * T, 2.0, 0.1)
+    assert not stable(T, 0.3 * T + found + parts * T, 2.0, 0.1)
 
 
 def held(*between, hold_order=0):

@@ -5,6 +5,7 @@ import warnings
 import control
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 from blocks import (
     Encoder,
@@ -24,6 +25,7 @@ from blocks import (
 from blocks.errors import PlantloopError
 from cosim import Diagram, linearize, margins, simulate
 from cosim.analysis.margins import HeldLoopWarning, margins_of
+from cosim.analysis.periodic_loop import PeriodicLoop
 from cosim.analysis.rounded import RoundedLoopWarning
 
 
@@ -65,6 +67,47 @@ def test_closed_forms():
     L = 4 / (s + 1) ** 3
     assert found.sensitivity == pytest.approx(np.abs(1 / (1 + L)).max(), rel=1e-4)
     assert found.disk == pytest.approx((2 / np.abs((1 - L) / (1 + L))).min(), rel=1e-4)
+
+
+def test_the_top_of_a_narrow_resonance_is_found_between_the_frequencies_that_are_looked_at():
+    """L = b s / ((s^2 + w^2) (s - p)): |S| has its top 2 % beside the modulus of the pole that makes it."""
+    num, den = [55.7, 0.0], np.polymul([1.0, 0.0, 516.5], [1.0, -3.48])
+    found = margins(continuous(1.0, num, den), at="c.y")
+    S = lambda w: abs(np.polyval(den, 1j * w) / np.polyval(np.polyadd(den, num), 1j * w))
+    top = minimize_scalar(lambda w: -S(w), bounds=(23.0, 25.0), method="bounded", options={"xatol": 1e-10})
+    assert found.sensitivity == pytest.approx(-top.fun, rel=1e-9)
+    spread = lambda w: abs(2 * np.polyval(den, 1j * w) / np.polyval(np.polyadd(den, num), 1j * w) - 1)
+    top = minimize_scalar(
+        lambda w: -spread(w), bounds=(23.0, 25.0), method="bounded", options={"xatol": 1e-10}
+    )
+    assert found.disk == pytest.approx(-2 / top.fun, rel=1e-9)
+
+
+@pytest.mark.parametrize(("num", "den", "w"), [([4.0], [1.0, 0.0, 0.0], 2.0), ([1.0], [1.0, 0.0, 8.0], 3.0)])
+def test_a_loop_on_the_edge_of_stability_has_no_margin(num, den, w):
+    """Its closed loop is s^2 + w^2: L is -1 at w, where S is infinite."""
+    found = margins(continuous(1.0, num, den), at="c.y")
+    assert not found.stable
+    assert found.crossover == pytest.approx(w, rel=1e-9)
+    assert found.phase == pytest.approx(0.0, abs=1e-9)
+    assert found.sensitivity == np.inf
+    assert found.disk == 0.0
+
+
+def test_large_factors_on_a_loop_of_many_ticks_have_poles():
+    """Twelve ticks of x+ = (u - x) / 2, where u is x and what is added: a factor g makes (g - 1) / 2 of x."""
+    n = 12
+    D, C = np.eye(n), np.zeros((n, 1))
+    C[0] = 1.0
+    for j in range(n - 1):
+        D[j + 1, j] = 0.5  # with u = x the state is 0 from the next tick on
+    B = np.zeros((1, n))
+    B[0, -1] = 0.5
+    loop = PeriodicLoop(np.zeros((1, 1)), B, C, D, 0.1 * np.arange(n), 0.1 * n)
+    for g in (0.5, 1.5, 40.0, 1e4):
+        assert loop.radius(g) == pytest.approx(abs((g - 1.0) / 2.0) ** n, rel=1e-9)
+    assert loop.radius(1e40) == np.inf
+    assert loop.gains()[1] == pytest.approx(3.0, rel=1e-9)
 
 
 def sampled(k=1.0, extra=0):
@@ -207,7 +250,7 @@ def test_one_rate_written_as_two_has_the_margins_of_one(offset):
     assert b.gain == pytest.approx(a.gain, rel=1e-6)
     assert (b.phase, b.crossover) == pytest.approx((a.phase, a.crossover), rel=1e-6)
     assert (b.phase_crossover, b.delay) == pytest.approx((a.phase_crossover, a.delay), rel=1e-6)
-    assert (b.disk, b.sensitivity) == pytest.approx((a.disk, a.sensitivity), rel=1e-3)
+    assert (b.disk, b.sensitivity) == pytest.approx((a.disk, a.sensitivity), rel=1e-8)
     inside = b.frequency < np.pi / 0.1
     expected = np.interp(b.frequency[inside], a.frequency, np.abs(a.loop))
     np.testing.assert_allclose(np.abs(b.loop[inside]), expected, rtol=1e-2)
