@@ -21,17 +21,25 @@ def solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     n = len(right)
     if n > OWN:
         return np.linalg.solve(matrix, right)
-    a, b = matrix.copy(), right.copy()
+    # lists of numbers: calls of NumPy for so few took ten times as long
+    a, b = np.asarray(matrix, dtype=float).tolist(), np.asarray(right, dtype=float).tolist()
     for k in range(n):
-        pivot = k + int(np.argmax(np.abs(a[k:, k])))
-        if a[pivot, k] == 0.0:
+        pivot, largest = k, abs(a[k][k])
+        for i in range(k + 1, n):
+            if (size := abs(a[i][k])) > largest:
+                pivot, largest = i, size
+        if largest == 0.0:
             raise np.linalg.LinAlgError("singular matrix")
-        if pivot != k:
-            a[[k, pivot]], b[[k, pivot]] = a[[pivot, k]], b[[pivot, k]]
-        factor = a[k + 1 :, k] / a[k, k]
-        a[k + 1 :, k + 1 :] -= factor[:, np.newaxis] * a[k, k + 1 :]
-        b[k + 1 :] -= factor * b[k]
+        a[k], a[pivot], b[k], b[pivot] = a[pivot], a[k], b[pivot], b[k]
+        row, own = a[k], b[k]
+        for i in range(k + 1, n):
+            below = a[i]
+            factor = below[k] / row[k]
+            for j in range(k + 1, n):
+                below[j] -= factor * row[j]
+            b[i] -= factor * own
     for k in range(n - 1, -1, -1):
-        b[k] = b[k] / a[k, k]
-        b[:k] -= a[:k, k] * b[k]
-    return b
+        x = b[k] = b[k] / a[k][k]
+        for i in range(k):
+            b[i] -= a[i][k] * x
+    return np.array(b)

@@ -262,9 +262,12 @@ class RosenbrockStepper(Stepper):
     def _inside(start: StepStart, h: float, tried: Trial) -> Any:
         """Continuous extension of third order."""
         x, k, z1 = start.x, tried.k, tried.z1
-        third, fourth = (sum(w * kj for w, kj in zip(row, k[:5], strict=True)) for row in RODAS.dense)
+        course: list[Any] = []  # its coefficients; most steps are never looked into
 
         def inside(t: float) -> np.ndarray:
+            if not course:
+                course.extend(sum(w * kj for w, kj in zip(row, k[:5], strict=True)) for row in RODAS.dense)
+            third, fourth = course
             s = (t - start.t) / h
             return start.states(t - start.t, x * (1 - s) + s * (z1 + (1 - s) * (third + s * fourth)))
 

@@ -377,12 +377,16 @@ class AdaptiveStepper(Stepper):
     def _inside(self, t0: float, h: float, x0: np.ndarray, x1: np.ndarray, k: list[np.ndarray]) -> Any:
         """Continuous extension of fourth order (Hairer I, eq. II.6.12)."""
 
+        course: list[np.ndarray] = []  # its coefficients; most steps are never looked into
+
         def inside(t: float) -> np.ndarray:
+            if not course:
+                change = x1 - x0
+                bend = h * k[0] - change
+                last = change - h * k[-1] - bend
+                course.extend((change, bend, last, h * weighted(self.method.dense, k)))
             s = (t - t0) / h
-            change = x1 - x0
-            bend = h * k[0] - change
-            last = change - h * k[-1] - bend
-            fifth = h * weighted(self.method.dense, k)
+            change, bend, last, fifth = course
             return x0 + s * (change + (1 - s) * (bend + s * (last + (1 - s) * fifth)))
 
         return inside
