@@ -43,11 +43,13 @@ from tests.helpers.bad_values import (
     Case,
     Made,
 )
+from tests.helpers.decks import body, deck
+from tests.helpers.decks import simulate as ran
 
 PENDULUM = Path(__file__).parents[2] / "examples" / "inverted_pendulum" / "inverted_pendulum.xml"
 
 
-DECK = Path(__file__).parents[2] / "examples" / "deck_commands" / "throw.xml"
+DECK = deck(body(2, 2.0, 0.1, 0.0, 0.0, 0.0), ran("Transient", end_time=0.01))  # a stone that falls
 
 
 @cache
