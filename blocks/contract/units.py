@@ -140,6 +140,8 @@ class PhysicalUnit:
 
     def is_same(self, other: PhysicalUnit) -> bool:
         """Is a value in both the same number? True where nothing is known of one of them."""
+        if self is other:
+            return True
         gain, bias = self.conversion(other)
         return self.is_kind_of(other) and abs(gain - 1) <= SAME and abs(bias) <= SAME
 
@@ -167,7 +169,7 @@ class PhysicalUnit:
 
     def behind_equations(self) -> PhysicalUnit:
         """The same, of what equations make of it in which a number may hide."""
-        return replace(self, followed=True)
+        return self if self.followed else replace(self, followed=True)
 
     def __str__(self) -> str:
         return self.name

@@ -41,7 +41,7 @@ class UnitFlow:
     mixed: tuple[tuple[PhysicalUnit, PhysicalUnit], ...] = ()
 
 
-@dataclass
+@dataclass(slots=True)
 class _Step:
     """The unit of one intermediate value, as far as it is known."""
 
@@ -69,12 +69,29 @@ def unit_flow(
     d = traced.declared
     p = [parameters.get(q.name) for q in d.parameters for _ in range(q.size)]
     free: list[Unit] = [None] * traced.own.numel()
+    ticks: list[Unit] = [None] * d.tick_symbols.numel()
+    algebra = _Algebra(follows)
+    asked: dict[str, _Asked] = {}
 
     def units(name: str, expression: ca.SX, own: list[Unit], mixed: Mixed) -> list[Unit]:
         f = traced.part(name, expression)
-        ticks: list[Unit] = [None] * d.tick_symbols.numel()
-        read = [[own[k] for k in f.own], [p[k] for k in f.p], ticks, *(inputs[k] for k in f.inputs)]
-        return _outcome(f.function, [[None], *read], mixed, follows)
+        read = [own[k] for k in f.own]
+        before = asked.get(name)
+        if before is None or any(a is not b for a, b in zip(before.read, read, strict=True)):
+            operations = _operations(f.function) if before is None else before.operations
+            arguments: list[Sequence[Unit]] = [
+                [None],
+                read,
+                [p[k] for k in f.p],
+                ticks,
+                *(inputs[k] for k in f.inputs),
+            ]
+            here: Mixed = {}
+            found = algebra.outcome(operations, arguments, f.function.nnz_out(0), here)
+            asked[name] = before = _Asked(read, operations, found, here)
+        for pair, both in before.mixed.items():
+            mixed.setdefault(pair, both)
+        return before.found
 
     mixed: Mixed = {}  # of inputs alone: what a state is in may hide in a number that is not written
     for o in d.outputs:
@@ -122,60 +139,102 @@ def _integrated(rate: Unit, follows: bool) -> Unit:
     return unit if unit is None or follows else unit.behind_equations()
 
 
-def _outcome(
-    f: ca.Function,
-    arguments: Sequence[Sequence[Unit]],
-    mixed: Mixed,
-    follows: bool,
-) -> list[Unit]:
-    """Units of the one output of a function of scalars."""
-    count = f.nnz_out(0)
-    found: list[Unit] = [None] * count
-    if f.n_instructions() > MOST:
+_Operation = tuple[int, list[int], list[int], float | None]  # code, places read and written; of a constant
+
+
+@dataclass
+class _Asked:
+    """What was found of an expression when it was asked last: with these units of memories."""
+
+    read: list[Unit]
+    operations: list[_Operation] | None
+    found: list[Unit]
+    mixed: Mixed
+
+
+def _operations(f: ca.Function) -> list[_Operation] | None:
+    """All operations of a function of scalars; None where they are too many."""
+    count = f.n_instructions()
+    if count > MOST:
+        return None
+    codes = [f.instruction_id(k) for k in range(count)]
+    return [
+        (
+            code,
+            f.instruction_input(k),
+            f.instruction_output(k),
+            f.instruction_constant(k) if code == ca.OP_CONST else None,
+        )
+        for k, code in enumerate(codes)
+    ]
+
+
+class _Algebra:
+    """Units of what operations make of others; `follows` as in `unit_flow`."""
+
+    def __init__(self, follows: bool) -> None:
+        self._follows = follows
+        # by the operation and its operands, which are kept so that no others take their identities
+        self._products: dict[tuple[int, int, int, float | None], tuple[Unit, Unit, Unit]] = {}
+
+    def outcome(
+        self,
+        operations: list[_Operation] | None,
+        arguments: Sequence[Sequence[Unit]],
+        count: int,
+        mixed: Mixed,
+    ) -> list[Unit]:
+        """Units of the `count` numbers that operations give."""
+        found: list[Unit] = [None] * count
+        if operations is None:
+            return found
+        work: dict[int, _Step] = {}
+        for op, into, out, constant in operations:
+            if op == ca.OP_INPUT:
+                given = arguments[into[0]]
+                work[out[0]] = _Step(given[into[1]] if into[1] < len(given) else None)
+            elif op == ca.OP_OUTPUT:
+                found[out[1]] = work[into[0]].unit
+            elif op == ca.OP_CONST:
+                work[out[0]] = _Step(constant=constant)
+            elif len(out) == 1 and len(into) <= 2 and op != ca.OP_CALL:
+                work[out[0]] = self._of(op, work[into[0]], work[into[-1]], mixed)
+            else:  # a call: a plant, a spline
+                work.update({place: _Step(product=True) for place in out})
         return found
-    work: dict[int, _Step] = {}
-    for k in range(f.n_instructions()):
-        op, into, out = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
-        if op == ca.OP_INPUT:
-            given = arguments[into[0]]
-            work[out[0]] = _Step(given[into[1]] if into[1] < len(given) else None)
-        elif op == ca.OP_OUTPUT:
-            found[out[1]] = work[into[0]].unit
-        elif op == ca.OP_CONST:
-            work[out[0]] = _Step(constant=f.instruction_constant(k))
-        elif len(out) == 1 and len(into) <= 2 and op != ca.OP_CALL:
-            work[out[0]] = _of(op, [work[i] for i in into], mixed, follows)
-        else:  # a call: a plant, a spline
-            work.update({place: _Step(product=True) for place in out})
-    return found
 
+    def _of(self, op: int, first: _Step, last: _Step, mixed: Mixed) -> _Step:
+        """The unit behind one operation, as far as it is known."""
+        a, b = first.unit, last.unit
+        if op in ALIKE:
+            if a is None or b is None:
+                known = (b if a is None else a) if first.bare() or last.bare() else None
+                return _Step(known, product=known is None and (first.product or last.product))
+            if not a.is_same(b):
+                mixed.setdefault((a.name, b.name), (a, b))
+                return _Step(product=True)
+            common = a if a.sure else b
+            chosen = op in CHOICES or (first.half and last.half)
+            return _Step(common if self._follows or chosen else common.behind_equations())
+        if op in KEPT:
+            return _Step(a, product=first.product, half=first.half)
+        if op in NUMBERS:
+            return _Step(ONE)
+        if op == ca.OP_IF_ELSE_ZERO:
+            return _Step(b, product=last.product, half=True)
+        if op == ca.OP_COPYSIGN:
+            return _Step(a, product=first.product)
+        unit = self._product(op, a, b, last.constant)
+        return _Step(unit, product=unit is None)
 
-def _of(op: int, operands: Sequence[_Step], mixed: Mixed, follows: bool) -> _Step:
-    """The unit behind one operation, as far as it is known."""
-    first, last = operands[0], operands[-1]
-    a, b = first.unit, last.unit
-    if op in ALIKE:
-        if a is None or b is None:
-            known = (b if a is None else a) if first.bare() or last.bare() else None
-            return _Step(known, product=known is None and (first.product or last.product))
-        if not a.is_same(b):
-            mixed.setdefault((a.name, b.name), (a, b))
-            return _Step(product=True)
-        common = a if a.sure else b
-        chosen = op in CHOICES or (first.half and last.half)
-        return _Step(common if follows or chosen else common.behind_equations())
-    if op in KEPT:
-        return _Step(a, product=first.product, half=first.half)
-    if op in NUMBERS:
-        return _Step(ONE)
-    if op == ca.OP_IF_ELSE_ZERO:
-        return _Step(b, product=last.product, half=True)
-    if op == ca.OP_COPYSIGN:
-        return _Step(a, product=first.product)
-    unit = _product(op, a, b, last.constant)
-    if unit is not None and not follows:
-        unit = unit.behind_equations()
-    return _Step(unit, product=unit is None)
+    def _product(self, op: int, a: Unit, b: Unit, exponent: float | None) -> Unit:
+        key = (op, id(a), id(b), exponent)
+        if key not in self._products:
+            unit = _product(op, a, b, exponent)
+            if unit is not None and not self._follows:
+                unit = unit.behind_equations()
+            self._products[key] = (a, b, unit)
+        return self._products[key][2]
 
 
 def _product(op: int, a: Unit, b: Unit, exponent: float | None) -> Unit:
