@@ -11,7 +11,7 @@ What depends on several signals at once is searched by ``cosim.check`` (`cosim/a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -186,26 +186,23 @@ def plain_sides(switching: Switching) -> Sides:
     line, varied = np.arange(len(lines)), column[lines]
     g = ca.Function("g", switching.traced.arguments, [switching.surfaces])
 
-    def surface(value: np.ndarray | float) -> np.ndarray:
-        moved = rows.copy()
-        moved[line, varied] = value
-        values: np.ndarray = switching.at(g, moved)[0][line, which[lines]]
-        return values
+    def each(f: ca.Function, values: Sequence[np.ndarray | float]) -> list[tuple[np.ndarray, ...]]:
+        """Outputs of a function with each of some values of what is varied; all in one call."""
+        moved = np.tile(rows, (len(values), 1, 1))
+        for k, value in enumerate(values):
+            moved[k, line, varied] = value
+        found = switching.at(f, moved.reshape(-1, rows.shape[1]))
+        return list(zip(*(np.split(part, len(values)) for part in found), strict=True))
 
-    at0, at1, at2 = (surface(v) for v in (0.0, 1.0, 2.0))
+    at0, at1, at2 = (found[line, which[lines]] for (found,) in each(g, (0.0, 1.0, 2.0)))
     slope = at1 - at0
     with np.errstate(all="ignore"):
         affine = (np.abs(at2 - 2 * at1 + at0) <= 1e-9 * np.abs(slope)) & (slope != 0)
         where = -at0 / slope
     where[~np.isfinite(where)] = 0.0  # never affine there
     near = BESIDE * np.maximum(np.abs(where), 1.0)
-
-    def beside(distance: float) -> list[np.ndarray]:
-        moved = rows.copy()
-        moved[line, varied] = where + distance * near
-        return switching.at(switching.f, moved)
-
-    (below, before), (above, behind), (lower, _), (higher, _) = map(beside, (-1.0, 1.0, -2.0, 2.0))
+    beside = [where + distance * near for distance in (-1.0, 1.0, -2.0, 2.0)]
+    (below, before), (above, behind), (lower, _), (higher, _) = each(switching.f, beside)
     switched = before[line, which[lines]] != behind[line, which[lines]]
     with np.errstate(all="ignore"):
         steep = np.maximum(np.abs(below - lower), np.abs(higher - above))  # on one side
