@@ -14,6 +14,7 @@ import numpy as np
 from blocks.arguments import choice, flag, number
 from blocks.contract.block import Block, Equations
 from blocks.contract.callback import shared
+from blocks.contract.no_numbers import no_numbers
 from blocks.contract.picture import BlockPicture
 from blocks.contract.rate import Rate
 from blocks.contract.services import services
@@ -180,7 +181,7 @@ class Plant(Block):
         check_tunable(model, tunable)
         if not trust:
             refuse_untrusted(model)
-        with recorded() as caught:
+        with recorded() as caught, no_numbers():
             checked = checked_model(model, absolute=coordinates == "absolute")
             plant = Plant(
                 checked.model,

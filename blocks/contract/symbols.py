@@ -20,6 +20,7 @@ import numpy as np
 from blocks.contract import array_functions
 from blocks.contract.elements import Elements, has_symbols
 from blocks.contract.elementwise import CONDITIONS, NUMBERS
+from blocks.contract.no_numbers import no_numbers
 from blocks.contract.refusals import line_now, no_draw, no_number, no_symbols, no_truth
 from blocks.contract.signals import SignalArray
 from blocks.errors import BlockError
@@ -176,17 +177,12 @@ def _refuse_bool(symbol: Any) -> bool:
     raise no_truth()
 
 
-def _no_numbers(symbol: Any) -> None:
-    """CasADi's question whether a symbol is a matrix of numbers: it looks no further, in half the time."""
-
-
 _OF_SX: dict[tuple[Any, str], Any] = {
     (ca.SX, "__float__"): _refuse_float,
     (ca.SX, "__int__"): _refuse_float,
     (ca.SX, "__bool__"): _refuse_bool,
     (ca.SX, "__array_ufunc__"): SignalArray.__array_ufunc__,
     (ca.SX, "__array_function__"): SignalArray.__array_function__,
-    (ca.SX, "__DM__"): _no_numbers,
 }
 _ABSENT = object()
 
@@ -199,7 +195,7 @@ def tracing(names: MutableMapping[str, Any] | None = None) -> Iterator[None]:
             sin``) are replaced as well meanwhile
     """
     replaced = _REPLACED | _OF_SX
-    with _lock:
+    with _lock, no_numbers():
         before = {key: vars(key[0]).get(key[1], _ABSENT) for key in replaced}
         own = _borrowed(names)
         for (owner, name), new in replaced.items():

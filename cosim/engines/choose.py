@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from blocks.contract.callback import FUNCTION
+from blocks.contract.no_numbers import no_numbers
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError
 from cosim.engines.engine import Engine
@@ -23,9 +24,10 @@ def choose(system: System, settings: RunSettings, context: Context) -> Engine:
     PlantloopError      "native" was asked for, and something has no C code
     CompilerError, CacheError   "native" was asked for, and there is no compiler, or it failed
     """
-    if settings.coupling is not None or system.units:
-        return _coupled(system, settings, settings.coupling or Coupling(), context)
-    return _alone(system, settings, context)
+    with no_numbers():
+        if settings.coupling is not None or system.units:
+            return _coupled(system, settings, settings.coupling or Coupling(), context)
+        return _alone(system, settings, context)
 
 
 def _coupled(system: System, settings: RunSettings, coupling: Coupling, context: Context) -> Engine:
