@@ -339,7 +339,8 @@ class Diagram(DiagramWires):
             if driven == "held" and drawn.uncoupled() is drawn:
                 flat[key] = self.system(solve_loops, perturb, opened=opened)
             else:
-                found = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened)
+                cache = self.kept("traced").pop("now", None)
+                found = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened, cache=cache)
                 flat[key] = replace(found, prefix=self.prefix)
         return flat[key]
 

@@ -160,6 +160,10 @@ class DiagramWires(abc.ABC):
         ports: NodePorts = found["ports"][1]
         return ports
 
+    def _know(self, name: str, ports: NodePorts) -> None:
+        """Ports of a block that need not be looked for."""
+        self._data(name)["ports"] = 0, ports
+
     @property
     def graph(self) -> nx.MultiDiGraph:
         """The wiring: nodes carry ``block``, edges carry the port names ``source`` and ``target``."""

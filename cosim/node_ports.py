@@ -100,6 +100,11 @@ def ports_of(content: Any) -> NodePorts:
     if found.partial:
         why = f"with inputs of one component, {found.why}"
         return NodePorts(known=False, fault=f"{why} If it is made for more, name its port: handle['port'].")
+    return ports_declared(found)
+
+
+def ports_declared(found: Traced) -> NodePorts:
+    """Ports of a block whose equations are known."""
     declared = found.declared
     shown, aside = (tuple(o.name for o in declared.outputs if o.auxiliary is k) for k in (False, True))
     return NodePorts(tuple(i.name for i in declared.inputs), shown, aside)

@@ -74,6 +74,7 @@ def flatten(
     opened: tuple[str, ...] = (),
     inspect: Callable[[Wiring, WireUnits], None] | None = None,
     masks: Masks | None = None,
+    cache: TraceCache | None = None,
 ) -> System:
     """Flat system of what was drawn.
 
@@ -81,6 +82,7 @@ def flatten(
     inspect : is shown the wiring and what is known of units; then unit faults are no errors
     masks : parameters known where the diagram stands; takes up those of the diagram
     driven : blocks that step themselves are left to a co-simulation master; "held": as in a run by default
+    cache : what was traced a moment ago
 
     added : blocks besides what was drawn, and where they act
     Each output or input named in `perturb` gets an input of the system of its name, added to its value; of
@@ -92,7 +94,7 @@ def flatten(
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
     with no_numbers():
-        cache = TraceCache(library=LIBRARY)
+        cache = TraceCache(library=LIBRARY) if cache is None else cache
         if driven:
             diagram = diagram.uncoupled() if driven == "held" else diagram.driven()
         wiring = expand(diagram, cache, masks)
