@@ -27,6 +27,7 @@ MOST_BYTES = 4 * 2**30  # limit of the unpacked size of all entries
 MOST_XML = 512 * 2**20
 LONGEST_NAME, LONGEST_PART = 3000, 255  # letters of an entry's name: a path has 4095 bytes at most
 DESCRIPTION, RESOURCES = "modelDescription.xml", "resources"
+FOR_READERS = ("documentation/", "sources/")  # nothing that runs reads them
 
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86", "x86": "x86"}
 SYSTEMS = {"linux": ("linux", ".so"), "win32": ("windows", ".dll"), "darwin": ("darwin", ".dylib")}
@@ -97,9 +98,11 @@ class Package:
         return Unpacked(self)
 
     def extract(self, folder: Path) -> None:
-        """Write every entry below a folder; sizes are counted while writing, not taken from the archive.
+        """Write what runs below a folder; sizes are counted while writing, not taken from the archive.
 
-        Empty folders are made too, and `resources` in any case: some FMUs refuse to start without it.
+        Sources and documentation stay in the archive: they are most of the files, and making a file is what
+        takes the time. Empty folders are made too, and `resources` in any case: some FMUs refuse to start
+        without it.
         """
         left = MOST_BYTES
         for name in sorted({RESOURCES, *self._folders} - self._entries.keys()):
@@ -107,6 +110,8 @@ class Package:
                 folder.joinpath(*name.split("/")).mkdir(parents=True, exist_ok=True)
         with self._opened() as archive:
             for name, entry in self._entries.items():
+                if name.startswith(FOR_READERS):
+                    continue
                 target = folder.joinpath(*PurePosixPath(name).parts)
                 with self._damage(), self._room(folder):
                     target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How large an FMU may be: 4 GiB unpacked, and 512 MiB of description; counted while it is written."""
+"""What of an FMU is unpacked, and its size: 4 GiB, 512 MiB of description, counted while it is written."""
 
 from __future__ import annotations
 
@@ -62,3 +62,14 @@ def test_more_than_4_gib_are_not_written(path, tmp_path, monkeypatch, parts):
     else:
         with pytest.raises(FMUError, match="it unpacks to more than 4 GB"):
             found.extract(folder)
+
+
+def test_sources_and_documentation_stay_in_the_archive(path, tmp_path):
+    """What runs may read everything else, below `resources` whatever it is called."""
+    kept = ["binaries/x86_64-linux/u.so", "extra/a.csv", "resources/sources/a.c", "sources.txt"]
+    with zipfile.ZipFile(path, "a") as archive:
+        for name in (*kept, "sources/a.c", "documentation/index.html"):
+            archive.writestr(name, "x")
+    Package(path).extract(tmp_path / "out")
+    files = [p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*") if p.is_file()]
+    assert sorted(files) == sorted([*kept, DESCRIPTION])
