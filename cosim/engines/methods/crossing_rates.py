@@ -6,14 +6,14 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.event_equations import THRESHOLD
-from cosim.columns import pick
+from cosim.columns import pick, stack
 from cosim.compile.slopes import along
 from cosim.system import System
 
 
 def crossings_of(s: System) -> ca.SX:
     """Every crossing of a system, (ne,)."""
-    return ca.vertcat(ca.SX(0, 1), *[e.crossing for e in s.events])
+    return stack(e.crossing for e in s.events)
 
 
 def moving(s: System) -> list[bool]:
@@ -69,7 +69,7 @@ def own_jumps(s: System) -> list[bool]:
 def crossing_rates(s: System) -> ca.SX:
     """How fast every crossing moves along the right-hand side, (ne,); 0 where its value alone decides."""
     g = [ca.SX(0.0) if e.by_value else e.crossing for e in s.events]
-    return rate_along(ca.vertcat(ca.SX(0, 1), *g), s)
+    return rate_along(stack(g), s)
 
 
 def rate_along(g: ca.SX, s: System) -> ca.SX:

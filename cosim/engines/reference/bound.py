@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import casadi as ca
 import numpy as np
 
@@ -22,5 +24,24 @@ class Bound:
 
     def __call__(self) -> np.ndarray:
         """Evaluate; returns the first output, overwritten by the next call."""
+        self._evaluate()
+        return self.outputs[0]
+
+
+class BoundWhenCalled(Bound):
+    """The same of a function that its first call makes: a run may never ask for it.
+
+    make : is kept until then; it may not hold on to what this is a part of
+    """
+
+    def __init__(self, make: Callable[[], ca.Function], arguments: list[np.ndarray]) -> None:
+        self.outputs = []
+        self._make, self._arguments, self._made = make, arguments, False
+
+    def __call__(self) -> np.ndarray:
+        """As of `Bound`."""
+        if not self._made:
+            super().__init__(self._make(), self._arguments)
+            self._made = True
         self._evaluate()
         return self.outputs[0]

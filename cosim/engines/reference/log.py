@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
-import casadi as ca
 import numpy as np
 
 from blocks.arguments import real_numbers
 from blocks.contract.rate import Rate, rational
 from blocks.errors import BlockError, PlantloopError, near_miss, shown
+from cosim.columns import stack
 from cosim.engines.engine import Logged
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.bound import Bound
@@ -149,9 +149,8 @@ class Log:
         self.names, self.times = list(names), times
         self._signals = [system.signal(n) for n in self.names]
         key = "signals:" + "|".join(self.names)
-        self._row = workspace.bind(
-            key, lambda: [ca.vertcat(ca.SX(0, 1), *[s.expression for s in self._signals])]
-        )
+        logged = self._signals
+        self._row = workspace.bind(key, lambda: [stack(s.expression for s in logged)])
         self._position = 0
         self._time: list[float] = []
         self._rows: list[np.ndarray] = []
@@ -163,7 +162,7 @@ class Log:
         if not signals:
             return None
         key = f"ticks{k}:" + "|".join(s.name for s in signals)
-        bound = self.workspace.bind(key, lambda: [ca.vertcat(*[s.expression for s in signals])])
+        bound = self.workspace.bind(key, lambda: [stack(s.expression for s in signals)])
         return _Samples(signals, bound)
 
     def step(self, step: AcceptedStep) -> None:

@@ -42,7 +42,8 @@ class RightHandSide:
 
     @cached_property
     def _corners(self) -> Bound:
-        return self.workspace.bind_trial("corners", lambda: [corners_of(self.workspace.system)])
+        system = self.workspace.system
+        return self.workspace.bind_trial("corners", lambda: [corners_of(system)])
 
     @cached_property
     def _jacobian(self) -> Jacobian:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 
 import casadi as ca
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from blocks.errors import SimulationError
 from cosim.engines.counters import Counters
 from cosim.engines.engine import out_of_time
-from cosim.engines.reference.bound import Bound
+from cosim.engines.reference.bound import Bound, BoundWhenCalled
 from cosim.engines.reference.diagnose import explain
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -42,11 +43,11 @@ class Workspace:
 
     def bind(self, name: str, make: Callable[[], list[ca.SX]]) -> Bound:
         """A function of the system, made once per name, at the states of the context."""
-        return Bound(self.system.function(name, make), self._at_context)
+        return BoundWhenCalled(partial(self.system.function, name, make), self._at_context)
 
     def bind_trial(self, name: str, make: Callable[[], list[ca.SX]]) -> Bound:
         """The same at the states a step tries."""
-        return Bound(self.system.function(name, make), self._at_trial)
+        return BoundWhenCalled(partial(self.system.function, name, make), self._at_trial)
 
     def put(self, t: float, x: np.ndarray | None = None) -> None:
         """Set the time (and continuous states) of the context."""
