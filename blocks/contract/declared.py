@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -207,10 +207,14 @@ class Declared:
     implicit: tuple[Callable[[], ImplicitSolution], ...] = ()
     clocks: tuple[Ticks, ...] = ()
     counted_anew: tuple[Ticks, ...] = ()
+    _of_kind: dict[type, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def memories_of(self, kind: type[M]) -> list[M]:
         """Memories of one kind, in order of declaration."""
-        return [m for m in self.memories if isinstance(m, kind)]
+        found: list[M] | None = self._of_kind.get(kind)
+        if found is None:
+            self._of_kind[kind] = found = [m for m in self.memories if isinstance(m, kind)]
+        return found
 
     @property
     def timed_events(self) -> list[BlockEvent]:

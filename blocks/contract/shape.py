@@ -27,7 +27,17 @@ def shape(block: Block, sizes: Mapping[str, int], roles: Mapping[str, str]) -> H
     sizes : dict        input name -> number of components
     roles : dict        field -> what the numbers in it are: "parameter", "initial" or "times"
     """
-    parts: list[Hashable] = [tuple(sorted(sizes.items()))]
+    return with_inputs(shape_of_fields(block, roles), sizes)
+
+
+def with_inputs(fields: tuple[Hashable, ...], sizes: Mapping[str, int]) -> Hashable:
+    """The shape of a block from that of its fields and the sizes of its inputs."""
+    return tuple(sorted(sizes.items())), *fields
+
+
+def shape_of_fields(block: Block, roles: Mapping[str, str]) -> tuple[Hashable, ...]:
+    """The part of a shape that does not depend on inputs."""
+    parts: list[Hashable] = []
     for f in dataclasses.fields(block):  # type: ignore[arg-type]
         value = getattr(block, f.name)
         role = roles.get(f.name)

@@ -24,10 +24,12 @@ from blocks.contract.derived import Derived
 from blocks.contract.exact_instants import ListedInstants, instants
 from blocks.contract.memories import ContinuousState, CountedInstants, Evolving, Memory
 from blocks.contract.refusals import explained
-from blocks.contract.shape import says_all, shape
+from blocks.contract.shape import says_all, shape_of_fields, with_inputs
 from blocks.contract.symbols import tracing
 from blocks.contract.user_lines import user_line
 from blocks.errors import BlockError, PlantloopError
+
+NOTHING = ca.SX(0, 1)
 
 
 class _FreshInt(int):
@@ -80,8 +82,16 @@ class PartFunction:
     ) -> ca.SX:
         """The expression for other symbols; `one_input` gives that of the k-th input."""
         inputs = [one_input(k) for k in self.inputs]
-        values: ca.SX = self.function.call([t, own[self.own], p[self.p], ticks, *inputs], True, False)[0]
+        arguments = [t, _picked(own, self.own), _picked(p, self.p), ticks, *inputs]
+        values: ca.SX = self.function.call(arguments, True, False)[0]
         return values
+
+
+def _picked(symbols: ca.SX, places: list[int]) -> ca.SX:
+    """Some of a column of symbols, in order; CasADi looks long for what a list of places is."""
+    if len(places) == symbols.numel():
+        return symbols
+    return symbols[places] if places else NOTHING
 
 
 @dataclasses.dataclass(frozen=True)
@@ -312,6 +322,8 @@ class TraceCache:
         self._roles: dict[type[Block], list[dict[str, str]]] = {}
         self._found: OrderedDict[Hashable, Traced] = OrderedDict()
         self._limit, self._library = limit, library
+        # by the identities of blocks, which are kept so that no others take them, and of roles
+        self._of_fields: dict[tuple[int, int], tuple[Block, tuple[Hashable, ...]]] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -334,12 +346,21 @@ class TraceCache:
     def _known(self, block: Block, sizes: dict[str, int], guess: int | None) -> Traced | None:
         with self._lock:
             for roles in self._roles.get(type(block), ()):
-                key = (type(block), guess, shape(block, sizes, roles))
+                key = (type(block), guess, with_inputs(self._fields(block, roles), sizes))
                 hit = self._found.get(key)
                 if hit is not None:
                     self._found.move_to_end(key)
                     return hit
         return None
+
+    def _fields(self, block: Block, roles: dict[str, str]) -> tuple[Hashable, ...]:
+        """The part of a shape that is of the block alone; blocks of a flattening are asked for it again."""
+        if self._library is None:
+            return shape_of_fields(block, roles)
+        key = (id(block), id(roles))
+        if key not in self._of_fields:
+            self._of_fields[key] = block, shape_of_fields(block, roles)
+        return self._of_fields[key][1]
 
     def _keep(self, block: Block, sizes: dict[str, int], guess: int | None, traced: Traced) -> None:
         roles = traced.roles
@@ -351,8 +372,9 @@ class TraceCache:
             others = self._roles.setdefault(type(block), [])
             if roles not in others:
                 others.append(roles)
+            fields = self._fields(block, next(same for same in others if same == roles))
             for guessed, given in known.items():
-                self._found[type(block), guessed, shape(block, given, roles)] = traced
+                self._found[type(block), guessed, with_inputs(fields, given)] = traced
             while self._limit is not None and len(self._found) > self._limit:
                 self._found.popitem(last=False)
 

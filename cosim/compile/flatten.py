@@ -26,6 +26,7 @@ from blocks.contract.memories import (
 from blocks.contract.no_numbers import no_numbers
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import PlantloopError, WiringError
+from cosim.columns import stack
 from cosim.compile.additions import NOTHING_ADDED, Additions, put_in
 from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
@@ -188,8 +189,8 @@ class _Writer:
             accepted = (slopes.put(accepted[0], found), accepted[1])  # where crossings of inactive parts stay
         shown = ShownSignals(self.v)
         signals = shown.found(between)
-        invariants = ca.vertcat(ca.SX(0, 1), *self._block_parts(between, "invariants"))
-        correction = ca.vertcat(ca.SX(0, 1), *self._corrections(between))
+        invariants = stack(self._block_parts(between, "invariants"))
+        correction = stack(self._corrections(between))
         if self.v.rates:
             everywhere = [derivative, residual, accepted[0], invariants, correction]
             everywhere += [part for delay in delays for part in (delay.signal, delay.seconds)]
@@ -272,7 +273,7 @@ class _Writer:
         ]
         if rates:
             look(self.placed, between)
-        return ca.vertcat(ca.SX(0, 1), *rates)
+        return stack(rates)
 
     def _inputs(self) -> dict[str, Slot]:
         """Values set from outside between instants: external inputs, and perturbations of signals."""
@@ -320,7 +321,7 @@ class _Writer:
             CoupledUnit(
                 inst.path,
                 inst.block,
-                ca.vertcat(ca.SX(0, 1), *[between.input(inst, k) for k in range(len(inst.drivers))]),
+                stack(between.input(inst, k) for k in range(len(inst.drivers))),
             )
             for inst in self.placed.values()
             if isinstance(inst.block, DrivenBlock)
@@ -356,7 +357,7 @@ class _Writer:
             for inst in self.placed.values()
             if (found := inst.memories(AlgebraicUnknown))
         ]
-        return ca.vertcat(ca.SX(0, 1), *residuals, *[between.mismatch(node) for node in unknowns])
+        return stack([*residuals, *(between.mismatch(node) for node in unknowns)])
 
     def _delays(self, between: Expressions) -> tuple[Delay, ...]:
         found = []
@@ -436,7 +437,7 @@ class _Writer:
         found = [(i.path, m.name) for i in self.placed.values() for m in i.memories(kind)]
         places = [self.v.h.slots[f"{path}.{name}"].index for path, name in found]
         values = [between.memory(path, name) for path, name in found]
-        return ca.vertcat(ca.SX(0, 1), *values), np.concatenate([np.zeros(0, int), *places])
+        return stack(values), np.concatenate([np.zeros(0, int), *places])
 
     def _starting(
         self, between: Expressions, order: list[SignalNode], schedule: list[Segment]
@@ -453,6 +454,8 @@ class _Writer:
                     continue
                 values = ca.vertcat(values, value)
                 places = np.concatenate([places, self.v.h.slots[f"{inst.path}.{m.name}"].index])
+        if not len(places):
+            return values, places
         h = self.v.h.stacked()[0]
         found = in_order(ca.densify(values), h[places.tolist()])
         kept = ~waiting_modes(values, places, h, self.placed, self.v.h.slots, schedule)

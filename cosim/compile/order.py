@@ -7,6 +7,7 @@ components, so that a loop is only reported where the equations really have one.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
@@ -56,11 +57,11 @@ class Dependencies:
         # timed events of a cycle, by their blocks: what they read in it
         self.read_in_loop: dict[str, set[WholeSignal]] = {}
         self.whole = nx.DiGraph()  # edges go from what is needed to what needs it; made by `order`
+        self._sorted: list[SignalNode] = []  # the nodes of a graph without cycles
         self.ordered = nx.DiGraph()  # what `order` obeyed: without what never happens at one instant
         self._sizes: dict[WholeSignal, int] = {}
         self._kept_whole: set[WholeSignal] = set()
         self._shown: dict[WholeSignal, str] = {}
-        self._used: dict[tuple[int, type[SignalKind], str, int | None], _Reads] = {}
         for inst in placed.values():
             for o in inst.traced.declared.outputs:
                 self._sizes[inst.path, OutputSignal, o.name] = o.size
@@ -94,7 +95,7 @@ class Dependencies:
             graph, cyclic = self._split_cycles()
         self.ordered = graph
         if not cyclic:
-            return list(nx.topological_sort(graph))
+            return self._sorted
         loops = [c for c in cyclic if not self._expected(c) and self._coincides(graph.subgraph(c))]
         if loops and not self.solve:
             raise AlgebraicLoopError(
@@ -111,7 +112,8 @@ class Dependencies:
         """The graph, and its cycles once every port in them is split into components."""
         while True:
             self.whole = graph = self._graph()
-            if nx.is_directed_acyclic_graph(graph):
+            with contextlib.suppress(nx.NetworkXUnfeasible):  # there are cycles
+                self._sorted = list(nx.topological_sort(graph))
                 return graph, []
             cyclic = [c for c in nx.strongly_connected_components(graph) if len(c) > 1]
             cyclic += [{n} for n in nx.nodes_with_selfloops(graph)]
@@ -192,10 +194,9 @@ class Dependencies:
     def _needs(self, node: SignalNode) -> Iterator[SignalNode]:
         """The nodes that a node reads at the same instant."""
         inst = self.placed[node.path]
-        key = (id(inst.traced), node.kind, node.name, node.component)
-        if key not in self._used:  # blocks of one shape read the same
-            self._used[key] = self._reads(inst, node)
-        inputs, memories, whole = self._used[key]
+        key = ("reads", self.at_tick, node.kind, node.name, node.component)
+        read: _Reads = inst.traced.derived.get(key, partial(self._reads, inst, node))  # alike in its shape
+        inputs, memories, whole = read
         late = self.early.get(node.path, set()) if node.kind is TimedEvents else set()
         for k, mask in inputs:
             source = inst.drivers[k]
@@ -211,7 +212,10 @@ class Dependencies:
                 yield self._node(inst.path, kind, name)
 
     def _reads(self, inst: PlacedBlock, node: SignalNode) -> _Reads:
-        """Inputs and memories a node reads, with the components, and nodes that stand for its block."""
+        """Inputs and memories a node reads, with the components, and nodes that stand for its block.
+
+        They depend on the shape of the block alone.
+        """
         d = inst.traced.declared
         inputs, own = node.kind.uses(inst, node.name)
         rows = slice(None) if node.component is None else slice(node.component, node.component + 1)

@@ -14,6 +14,7 @@ from blocks.contract.trace import BlockNumbers, Traced
 from cosim.compile.netlist import Port
 
 M = TypeVar("M", bound=Memory)
+NONE = ca.SX(0, 1)
 
 
 @dataclass
@@ -34,9 +35,9 @@ class PlacedBlock:
     drivers: list[Port | None]
     before: str = ""
     symbols: dict[str, ca.SX] = field(default_factory=dict)
-    own: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    p: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
-    ticks: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
+    own: ca.SX = NONE
+    p: ca.SX = NONE
+    ticks: ca.SX = NONE
     obeys: bool = False
 
     @property

@@ -17,7 +17,14 @@ import numpy as np
 
 from blocks.contract.declared import BlockEvent
 from blocks.contract.event_memories import LoopRounds
-from blocks.contract.memories import Afterwards, CountedInstants, DelayedSignal, DiscreteState, Repeated
+from blocks.contract.memories import (
+    Afterwards,
+    CountedInstants,
+    DelayedSignal,
+    DiscreteState,
+    Refreshed,
+    Repeated,
+)
 from blocks.contract.rate import Ticks
 from blocks.errors import AlgebraicLoopError
 from cosim.compile.expressions import Expressions
@@ -80,12 +87,14 @@ def build_schedule(
     solve : bool              solve loops through sampled memories instead of refusing them
     cut : set of nodes        outputs that are unknowns, solved at every evaluation
     """
-    dependencies = Dependencies(placed, at_tick=True, solve=solve, cut=cut)
-    order = dependencies.order()
-    graph = dependencies.whole
-    labels = _Labels(placed, dependencies, graph, order)
     index = {ticks: k for k, ticks in enumerate(rates)}
     segments: list[Segment] = []
+    updates = _updates(placed, rates, between, place)
+    if not any(i.memories(Refreshed) or i.traced.declared.timed_events for i in placed.values()):
+        return updates + _last(placed, index, between, place)
+    dependencies = Dependencies(placed, at_tick=True, solve=solve, cut=cut)
+    order = dependencies.order()
+    labels = _Labels(placed, dependencies, dependencies.whole, order)
     for (level, _), nodes in sorted(labels.groups.items(), key=lambda item: item[0][0]):
         if nodes[0].kind is TimedEvents:
             segments.append(_event_segment(placed, between, place, nodes[0], dependencies))
@@ -94,7 +103,6 @@ def build_schedule(
         else:
             candidates = [n for n in labels.bucket[level] if n not in cut]
             segments.append(_segment(placed, index, between, place, nodes, candidates, dependencies))
-    updates = _updates(placed, rates, between, place)
     return segments + updates + _last(placed, index, between, place)
 
 

@@ -46,7 +46,7 @@ class Vector(Generic[S]):
         return slot
 
     def stacked(self) -> tuple[ca.SX, np.ndarray]:
-        return ca.vertcat(ca.SX(0, 1), *self.symbols), np.concatenate([np.zeros(0), *self.initial])
+        return stack(self.symbols), np.concatenate([np.zeros(0), *self.initial])
 
 
 class Vectors:
