@@ -290,8 +290,9 @@ class Declarations:
 
     def _labels(self, given: Any, name: str, size: int) -> tuple[str, ...]:
         """Labels of components; where a size is guessed so far, as many as there may be."""
-        self.lenient |= self.guessed
-        return labels_of(given, name, None if self.guessed else size)
+        found = labels_of(given, name, None if self.guessed else size)
+        self.lenient |= len(found) not in (0, size)
+        return found
 
     def _complete(self, array: Array, kind: type[Evolving], expression: Any, what: str) -> None:
         name = self._name_of(array, what)

@@ -7,10 +7,11 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from blocks import Block, Function, Gain, Integrator, LookupTable1D, Mux
+from blocks import Block, Constant, Function, Gain, Integrator, LookupTable1D, Mux
 from blocks.contract import trace as tracing
 from blocks.contract.shape import LONG, frozen, says_all, shape
 from blocks.contract.trace import TraceCache
+from blocks.errors import PlantloopError
 from cosim import Diagram, simulate
 
 FACTOR = 2.0
@@ -52,6 +53,33 @@ def test_a_diagram_of_shapes_seen_before_traces_nothing(traced):
     result = simulate(loop(-2.0, 3.0), 1.0, engine="reference")
     assert len(traced) == before
     assert result["x.y"][-1] == pytest.approx(3.0 * np.exp(-2.0), rel=1e-7)
+
+
+def test_a_size_that_was_guessed_right_is_not_traced_again(traced):
+    d = Diagram()
+    d.add("one", Constant(1.0))["y"] >> d.add("f", ReadsItsModule())["u"]
+    before = len(traced)
+    d.system()
+    assert traced[before:] == ["ReadsItsModule"]
+
+
+@dataclass(frozen=True)
+class Labelled(Block):
+    """y = u with two labels, whatever the size of u."""
+
+    def define(self, b):
+        b.output("y", b.input("u"), labels=["a", "b"])
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_labels_are_counted_once_sizes_are_known(size):
+    d = Diagram()
+    d.add("x", Constant(np.ones(size)))["y"] >> d.add("f", Labelled())["u"]
+    if size == 2:
+        assert d.system().signals["f.y"].labels == ("a", "b")
+    else:
+        with pytest.raises(PlantloopError, match="'y' has 2 labels for 1 components"):
+            d.system()
 
 
 def test_numbers_that_are_part_of_a_shape_tell_shapes_apart(traced):
