@@ -32,6 +32,16 @@ def test_the_end_is_logged_whatever_the_interval(engine, every, until, times):
 
 
 @ENGINES
+def test_the_end_is_logged_where_it_is_that_of_the_instants_but_for_rounding(engine):
+    """3 times 0.05 is a last digit above 0.15."""
+    asked = 0.05 * np.arange(4)
+    assert asked[-1] > 0.15
+    r = simulate(parabola(), 0.15, log_at=asked, engine=engine)
+    assert r.time.tolist() == asked.tolist()
+    np.testing.assert_allclose(r["it.y"][:, 0], r.time**2, rtol=1e-9, atol=1e-12)
+
+
+@ENGINES
 def test_where_a_run_stops_at_an_instant_asked_for_the_last_row_is_of_that_instant(engine):
     d = parabola()
     d.add("stop", StopWhen("enough", threshold=0.6))
