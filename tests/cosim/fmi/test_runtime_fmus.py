@@ -147,6 +147,40 @@ def test_event_mode_is_asked_until_it_settles(runtime, version, rounds):
 
 
 @pytest.mark.parametrize("version", [2, 3])
+def test_an_event_that_the_fmu_announced_before_is_left_to_the_host(runtime, version):
+    """At t = 0.5, which is 2.5 of its own time, with x = 3."""
+    for announced, left in ((2.75, 0), (2.5, 0), (2.25, 1)):
+        fmu = ModelExchange(runtime, version)
+        fmu.fmu.clock, fmu.fmu.next = 2.0, announced
+        assert (fmu.ask(runtime.c.PL_FMU_EVENT)[0], fmu.done) == (left, 1 - left)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_inputs_are_set_where_they_are_others_than_this_call_set_before(runtime, version):
+    """At one instant and state; those of another call, or of none since an event, are not what it has."""
+    fmu, sets = ModelExchange(runtime, version), []
+    u, call = fmu.fmu, fmu.call
+    made, given = runtime.batch(runtime.c.PL_FMU_DOUBLE, "double", [2])
+    values = f"const uint32_t *, size_t, void *{', size_t)' if version == 3 else ')'}"
+    made.function = runtime.pointer(f"int(void *, {values}", lambda *_: sets.append(given[0]) or OK)
+    size = "int(void *, double *, size_t)"
+    u.derivatives = runtime.pointer(size, lambda c, out, n: OK)
+    call.what, call.width, call.parameters, call.results = runtime.c.PL_FMU_DERIVATIVES, 1, 3, 3
+    call.inputs, call.n_inputs, call.inputs_set = made, 1, runtime.array([math.nan])
+
+    def ask(t, x, v):
+        assert runtime.c.pl_ask_fmu(call, runtime.array([t, x, v, 7.0])) == 0
+
+    for t, x, v in [(0.5, 3.0, 4.0), (0.5, 3.0, 4.0), (0.5, 3.0, 6.0), (0.75, 3.0, 6.0), (0.75, 2.0, 6.0)]:
+        ask(t, x, v)
+    assert sets == [4.0, 6.0, 6.0, 6.0]
+    for other in (runtime.ffi.NULL, runtime.new("pl_fmu_call")):
+        u.set_by = other
+        ask(0.75, 2.0, 6.0)
+    assert sets[4:] == [6.0, 6.0]
+
+
+@pytest.mark.parametrize("version", [2, 3])
 def test_an_fmu_that_ends_the_run_is_asked_no_more(runtime, version):
     """What it said at the newest event is kept, for code asks for each number."""
     fmu = ModelExchange(runtime, version, rounds=9, ends=True)
