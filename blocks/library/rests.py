@@ -11,6 +11,8 @@ from blocks.contract.block import Equations
 from blocks.contract.event_equations import SAME_INSTANT
 from blocks.contract.symbols import Array
 
+DRIVEN_BACK = -1e-6  # of the unit: no limit is reached there; outside the threshold of a crossing
+
 
 def rests(
     b: Equations,
@@ -25,6 +27,7 @@ def rests(
 
     Where x is located at a limit it is beyond by what rounding makes of its way there. It stays there and
     leaves from there, so that this is remembered: a state that leaves has not reached its limit once more.
+    Nor has one that is beyond because its limit has moved, and is driven back.
 
     beyond : how far x is beyond the limit; push : how strongly it is driven further; unit : see `unit_of`
     """
@@ -36,7 +39,9 @@ def rests(
     bit = 1e-9 * (unit + np.abs(x)) + SAME_INSTANT * np.maximum(1.0, np.abs(b.time)) * np.abs(push)
     rounding = np.where(np.abs(beyond) <= bit, beyond, 0.0)
     resets = [(mode, 1.0), (missed, rounding), *stop]
-    b.when(np.where(free, (beyond - missed[0]) / unit, -1.0), resets, "rising", f"{name} reached")
+    further = (beyond - missed[0]) / unit
+    further = np.where(push > 0, further, np.minimum(further, DRIVEN_BACK))
+    b.when(np.where(free, further, -1.0), resets, "rising", f"{name} reached")
     leaving = np.where(free, 1.0, np.where(near, push / unit, -1.0))
     b.when(leaving, [(mode, 0.0)], "falling", f"{name} left")
     return mode[0] > 0.5

@@ -196,14 +196,32 @@ def test_what_rests_at_a_limit_stays_there_while_its_rate_jumps(size, engine):
     assert [e.name for e in r.events if "i." in e.name] == ["i.high reached"]  # it leaves with a jump
 
 
-def test_a_limit_that_moves_below_a_state_in_a_run_lets_it_leave_and_holds_it_when_it_comes_back():
-    """x' = 1, -1/2, 1 from t = 0, 1, 3 on, within 2; from t = 5/4 on within 1/2, where x is 7/8 and falls."""
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        (1.25, [0.75, 0.875, 0.5, 0.0, 0.25, 0.5, 0.5]),  # it falls already
+        (0.75, [0.75, 0.625, 0.25, -0.25, 0.0, 0.25, 0.5]),  # it stays at 3/4 until it is driven back
+    ],
+)
+def test_a_limit_that_moves_below_a_state_lets_it_leave_and_holds_it_when_it_comes_back(moved, expected):
+    """x' = 1, -1/2, 1 from t = 0, 1, 3 on, within 2, and from `moved` on within 1/2."""
     d = Diagram("d")
     push = d.add("push", TimeTable([0.0, 1.0, 3.0], [1.0, -0.5, 1.0], interpolation="previous"))
     push >> d.add("x", Integrator(low=-5.0, high=2.0))
     sim = Simulation(d, engine="reference")
-    sim.log([1.25, 2.0, 3.0, 3.25, 3.5, 4.0])
-    sim.advance(1.25)
+    sim.log([0.75, 1.25, 2.0, 3.0, 3.25, 3.5, 4.0])
+    sim.advance(moved)
     sim.set_parameter("x.high", 0.5)
     sim.advance(4.0)
-    np.testing.assert_allclose(sim.result()["x.y"][:, 0], [0.875, 0.5, 0.0, 0.25, 0.5, 0.5], atol=1e-9)
+    np.testing.assert_allclose(sim.result()["x.y"][:, 0], expected, atol=1e-9)
+
+
+def test_a_state_that_a_reset_has_put_beyond_its_limit_is_driven_back():
+    """x' = -1 from 0 on, within 2, put to 3 at t = 1."""
+    d = build(
+        "u.y>i.u on.y>i.reset to.y>i.x0",
+        u=Constant(-1.0), on=Step(1.0), to=Step(0.5, after=3.0),
+        i=Integrator(high=2.0, reset="rising", external_initial=True),
+    )  # fmt: skip
+    r = simulate(d, 3.0, log_every=0.5, engine="reference")
+    np.testing.assert_allclose(r["i.y"][:, 0], [0.0, -0.5, 3.0, 2.5, 2.0, 1.5, 1.0], atol=1e-9)
