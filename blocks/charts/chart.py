@@ -177,7 +177,9 @@ class StateChart(Block):
             ticks is None,
         )
         values = {**dict(self.outputs), **dict(self.data), **dict.fromkeys(self.sends, 0.0)}
-        kept = b._memory(Repeated, "chart", np.array(rounds.first(values)), None, ticks=ticks)
+        counts = tuple(rounds.keys.index(("value", name)) for name in self.sends)
+        first = np.array(rounds.first(values))
+        kept = b._memory(Repeated, "chart", first, None, ticks=ticks, counts=counts)
         symbol = column(kept)
         env: Env = {key: symbol[k] for k, key in enumerate(rounds.keys)}
         new = rounds.round(env)

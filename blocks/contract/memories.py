@@ -337,10 +337,12 @@ class Repeated(Conditional):
     """A memory that is refreshed again and again at one instant, until its first component is 0.
 
     limit : after so many times it is an error
+    counts : components that count calls, and go on doing so where a part that it is in starts anew
     """
 
     _: KW_ONLY
     limit: int = ROUNDS
+    counts: tuple[int, ...] = ()
 
     word: ClassVar[str] = "a memory of rounds"
     repeats: ClassVar[bool] = True

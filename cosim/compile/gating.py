@@ -248,6 +248,9 @@ class _Gate:
             start = self._start_of(m) if not self._is_time(m) else self.d.time
             if isinstance(m, Repeated):  # its first round at an instant begins there
                 first = ca.logic_and(self._fresh_at(m.ticks), m.symbol[0] < 0.5)
+                start = ca.SX(start)
+                for place in m.counts:
+                    start[place] = m.symbol[place]
                 self.begun[m.name] = ca.if_else(first, start, m.symbol)
                 continue
             if isinstance(m, AcceptedMemory) and not self.obeyed.once:
