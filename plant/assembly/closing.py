@@ -188,8 +188,7 @@ class Assembler:
             poses.append(q)
             here = self._natural_sizes(q, self.flow)
             natural = np.maximum(natural, here)  # where one pose is flat another is not
-            shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / here[:, None])
-            there = shares > NOTHING_LEFT
+            there = self._there(J, here)
             entries = entries + there
             root = MassRoot(H)
             C = root.rows(J)
@@ -212,6 +211,15 @@ class Assembler:
     def _natural_sizes(self, q: np.ndarray, flow: np.ndarray | None = None) -> np.ndarray:
         """(m,) what a condition changes by where bodies turn by 1 rad and travel as far as they are large."""
         return np.maximum(self._natural(q, flow)[0], 1e-300)
+
+    def _there(self, J: csr_array, natural: np.ndarray) -> csr_array:
+        """(m, n) which entries are more than what rounding leaves of nothing."""
+        shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / natural[:, None])
+        return (shares > NOTHING_LEFT).tocsr()
+
+    def _felt(self, J: csr_array, natural: np.ndarray) -> csr_array:
+        """J (m, n) without what rounding leaves of nothing: where there is nothing else, it would count."""
+        return J.multiply(self._there(J, natural)).tocsr()
 
     def refuse_unfelt(self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> None:
         """Refuse conditions that exert no force on any body at any of these (q, qd)."""
@@ -289,7 +297,7 @@ class Assembler:
                 q = self.moved(q, step_aside(self.sizes.rates, ASIDE))
                 continue
             root = MassRoot(H)
-            step = root.rates(Triangle(root.rows(J), natural).least(-residual))
+            step = root.rates(Triangle(root.rows(self._felt(J, natural)), natural).least(-residual))
             length = (np.abs(step) / self.sizes.rates).max()
             before, q = q, self.moved(q, step * min(1.0, longest / max(length, 1e-300)))
             sizes = np.maximum(self.sizes.coordinates, np.abs(q))
@@ -387,10 +395,8 @@ class Assembler:
         wanted = {k: rate for k, rate in given.items() if rate is not None}
         rows = [k for k in range(len(rate)) if k in constrained or k in wanted]
         target = np.array([wanted.get(k, 0.0) for k in rows]) - rate[rows]
-        root = MassRoot(H)
-        C = root.rows(J[rows])
-        natural = self._natural_sizes(q, flow)[rows]
-        triangle = Triangle(C, natural)
+        root, natural = MassRoot(H), self._natural_sizes(q, flow)[rows]
+        triangle = Triangle(root.rows(self._felt(J[rows], natural)), natural)
         x = triangle.least(target)
         self._check_rates(q, rows, triangle.missed(x, target), triangle.missed(0 * x, target))
         N = triangle.free()

@@ -17,7 +17,10 @@ from plant.elements import (
     Motion_Joint,
     Reference_Marker,
 )
+from plant.elements.markers import euler_313
+from tests.helpers.plants import Alone
 from tests.helpers.slider import ALONG
+from tests.helpers.trees import marker, random_rotation
 
 pytestmark = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 
@@ -134,3 +137,24 @@ def test_rates_that_are_left_open_are_of_the_pose_held_and_in_the_report(a, b, c
 def test_no_rates_are_reported_where_none_are_open(given, coordinates):
     """All at rest, or hip and knee both turn at 2 and 0."""
     assert chain(coordinates, *given).info()["rates of least kinetic energy"] == {}
+
+
+@pytest.mark.filterwarnings("ignore:.*conditions.*repeat")
+def test_a_joint_that_repeats_another_leaves_its_velocity_alone(coordinates):
+    """What rounding leaves of the conditions of a PLANAR joint across a hinge is all they have to say."""
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        A, r = random_rotation(rng), rng.normal(size=3)
+        w = dict(zip(("w_ic_x", "w_ic_y", "w_ic_z"), 0.7 * A[:, 2], strict=True))
+        model = [
+            Body_Rigid(id=1, isground=True),
+            Body_Rigid(id=2, cg_id=20, mass=2, inertia_xx=1, inertia_yy=1, inertia_zz=1, **w),
+            marker(20, 2, r + rng.normal(size=3), random_rotation(rng)),
+        ]
+        for k, type in enumerate(["REVOLUTE", "PLANAR"]):
+            at, turned = r + k * A @ [0.3, -0.4, 0.0], A @ euler_313(0.4 * k, 0.0, 0.0)
+            model += [marker(10 + k, 1, at, turned), marker(21 + k, 2, at, turned)]
+            model.append(Constraint_Joint(id=k + 1, type=type, i_marker_id=21 + k, j_marker_id=10 + k))
+        alone = Alone(Plant.from_model(Model.build(model), coordinates=coordinates))
+        rate = alone.x0[alone.slice(next(m.name for m in alone.states if m.name.endswith(".qd")))]
+        assert np.linalg.norm(rate[:3]) == pytest.approx(0.7, rel=1e-9)
