@@ -32,7 +32,7 @@ def pytest_collection():
         return (yield)
     finally:
         gc.freeze()  # nor looks at them again
-        gc.set_threshold(20_000, 20, 20)  # tests keep little: looking every 700 objects took 1 to 2 % of all time
+        gc.set_threshold(20_000, 20, 20)  # looking every 700 objects took 1 to 2 % of all time
         gc.enable()
 
 
