@@ -5,6 +5,8 @@ import hashlib
 import pickle
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator
 from glob import glob
 from typing import Any
 
@@ -33,22 +35,38 @@ def digest(diagram, engine="auto", **options):
 CHILD = """
 import pickle, sys
 from tests.cosim.test_pickles import digest
-diagram, system, options = pickle.load(sys.stdin.buffer)
-print(digest(diagram, **options), digest(system, **options), system.hash)
+while True:
+    try:
+        diagram, system, options = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    print(digest(diagram, **options), digest(system, **options), system.hash, flush=True)
 """
 
 
-def in_a_child(*things):
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD], input=pickle.dumps(things), capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode().split()
+@pytest.fixture(scope="module")
+def in_a_child() -> Iterator[Callable[..., list[str]]]:
+    """What another process finds for a diagram, its system and options; one answers for all tests."""
+    with tempfile.TemporaryFile() as errors:
+        command = [sys.executable, "-c", CHILD]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors) as child:
+
+            def ask(*things: Any) -> list[str]:
+                assert child.stdin is not None and child.stdout is not None
+                child.stdin.write(pickle.dumps(things))
+                child.stdin.flush()
+                answer = child.stdout.readline().decode().split()
+                if not answer:  # it has ended
+                    errors.seek(0)
+                    pytest.fail(errors.read().decode())
+                return answer
+
+            yield ask
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
-def test_a_diagram_and_its_system_run_in_a_child_with_equal_bits(name):
+def test_a_diagram_and_its_system_run_in_a_child_with_equal_bits(name, in_a_child):
     d, options = DIAGRAMS[name](), {}
     before = pickle.dumps(d)
     expected = digest(d, **options)
@@ -72,7 +90,7 @@ def test_copies_are_independent_and_run_with_equal_bits(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", PLANTS)
-def test_a_plant_runs_in_a_child_with_equal_bits(file):
+def test_a_plant_runs_in_a_child_with_equal_bits(file, in_a_child):
     plant = Plant.read(file, trust=True)
     d = Diagram("one")
     d.add("plant", plant)
@@ -116,7 +134,7 @@ def doubled(u):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sample", [0.1, None])
-def test_python_in_a_diagram_goes_with_it(sample):
+def test_python_in_a_diagram_goes_with_it(sample, in_a_child):
     d = build(
         "c.y>f.u f.y>g.u g.y>x.u",
         c=Clock(), f=PythonFunction(Counter(), sample=sample), g=Function(doubled), x=Integrator(),

@@ -1,6 +1,6 @@
-"""A diagram with every kind of state in play, for snapshots; run as a script it goes on from a saved one.
+"""A diagram with every kind of state in play, for snapshots; run as a script it goes on from saved ones.
 
-``python -m tests.helpers.everything SNAPSHOT UNTIL SOLVER ENGINE`` prints the digest of the context at UNTIL.
+``python -m tests.helpers.everything UNTIL (SNAPSHOT SOLVER ENGINE)...`` prints digests of contexts at UNTIL.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import struct
 import sys
+from functools import cache
 
 import numpy as np
 
@@ -136,10 +137,16 @@ def everything() -> Diagram:
     return d
 
 
+@cache
+def _flat_once() -> Diagram:
+    """One diagram for all runs, so that it is flattened and compiled once."""
+    return everything()
+
+
 def simulation(solver: str = "dopri5", engine: str = "reference") -> Simulation:
     """A run of it; with "auto" on the native engine, which calls the opaque block at its ticks."""
     settings = {"step": 0.01} if solver == "rk4" else {"rtol": 1e-7}
-    return Simulation(everything(), solver=solver, seed=11, solve_loops=True, engine=engine, **settings)  # type: ignore[arg-type]
+    return Simulation(_flat_once(), solver=solver, seed=11, solve_loops=True, engine=engine, **settings)  # type: ignore[arg-type]
 
 
 def digest(context: Context) -> str:
@@ -155,7 +162,9 @@ def digest(context: Context) -> str:
 
 
 if __name__ == "__main__":
-    sim = simulation(sys.argv[3], sys.argv[4])
-    sim.load(sys.argv[1])
-    sim.advance(float(sys.argv[2]))
-    print(digest(sim.snapshot()))
+    until, *runs = sys.argv[1:]
+    for file, solver, engine in zip(runs[::3], runs[1::3], runs[2::3], strict=True):
+        sim = simulation(solver, engine)
+        sim.load(file)
+        sim.advance(float(until))
+        print(digest(sim.snapshot()))

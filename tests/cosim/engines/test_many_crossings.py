@@ -1,5 +1,7 @@
 """Crossings of many states, whose code is in several pieces: each is found where its own state passes."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ RATES = 1.0 + np.arange(N) / 7.0
 END = 1.2  # s
 
 
+@cache
 def ramps(order):
     """x_k = c_k t switches a relay on at 1, at 1/c_k, and from then on y_k is integrated."""
     d = Diagram("ramps")
