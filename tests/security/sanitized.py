@@ -32,7 +32,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {
             # the compiler itself needs no sanitizer: its memory would be watched too
-            "CC": f"env -u LD_PRELOAD {compiler} {SANITIZERS}",
+            "CC": f"env -u LD_PRELOAD {compiler} -O1 {SANITIZERS}",
             "PLANTLOOP_CACHE": folder, "LD_PRELOAD": library,
             "ASAN_OPTIONS": "detect_leaks=0:exitcode=1", "UBSAN_OPTIONS": "print_stacktrace=1",
         }  # fmt: skip

@@ -4,7 +4,7 @@ Inputs are sines of their own rate and size; outputs are looked at as they are a
 block hides from the step control shows. Held outputs may differ beside an instant at which they change.
 """
 
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -78,10 +78,9 @@ def grouped() -> list[list[str]]:
 
 
 GROUPS = grouped()
-GROUP_OF = {name: k for k, names in enumerate(GROUPS) for name in names}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=1)
 def system(*names) -> System:
     """Some cases in one diagram."""
     d = Diagram("accuracy")
@@ -92,12 +91,6 @@ def system(*names) -> System:
 
 def run(names, engine, **settings):
     return simulate(system(*names), UNTIL, log_at=TIMES, engine=engine, **settings)
-
-
-@cache
-def fine(group):
-    """A fine run of the cases of a group; compiled where it can be."""
-    return run(GROUPS[group], "auto", **FINER)
 
 
 def compare(once, fine, name):
@@ -118,18 +111,19 @@ def compare(once, fine, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_a_default_run_agrees_with_one_of_a_thousandth_of_step_and_tolerance(name):
-    compare(run([name], "reference"), fine(GROUP_OF[name]), name)
+@pytest.mark.parametrize("names", GROUPS, ids=lambda names: f"{names[0]} to {names[-1]}")
+def test_default_runs_agree_with_one_of_a_thousandth_of_step_and_tolerance(names):
+    """Compiled together, and each by itself on the reference engine.
 
-
-@pytest.mark.slow
-@pytest.mark.parametrize("group", [k for k, names in enumerate(GROUPS) if len(names) > 1])
-def test_compiled_runs_agree_with_fine_ones(group):
-    """The error is a mean over all states: so that of one block is no larger than if it were alone."""
-    once = run(GROUPS[group], "native", rtol=RTOL / TOGETHER, atol=RunSettings().atol / TOGETHER)
-    for name in GROUPS[group]:
-        compare(once, fine(group), name)
+    Together the error is a mean over all states: so that of one block is no larger than if it were alone.
+    """
+    fine = run(names, "auto", **FINER)
+    if len(names) > 1:
+        once = run(names, "native", rtol=RTOL / TOGETHER, atol=RunSettings().atol / TOGETHER)
+        for name in names:
+            compare(once, fine, name)
+    for name in names:
+        compare(run([name], "reference"), fine, name)
 
 
 @pytest.mark.slow
