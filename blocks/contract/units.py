@@ -114,6 +114,10 @@ class PhysicalUnit:
         found = PhysicalUnit(name, powers, factor, offset, ((name, Fraction(1)),))
         return everyday if everyday is not None and everyday.is_same(found) else found
 
+    def __hash__(self) -> int:
+        """Of what tells most units apart: those of fractions take long."""
+        return hash((self.name, self.factor))
+
     @property
     def base(self) -> str:
         """What it is made of, as "kg m^2 s^-2"; "1" for a number."""

@@ -37,11 +37,11 @@ class StartNumbers:
 
     def __call__(self, *columns: Any, matrices: Sequence[Any] = ()) -> Callable[..., list[Any]]:
         """Function that gives columns as (n,) arrays, then matrices as sparse ones."""
-        from scipy.sparse import csc_array, csr_array  # slow to import, and only closed mechanisms need it
+        from scipy.sparse import csr_array  # slow to import, and only closed mechanisms need it
 
         v = self._roots.v
         symbols = ca.vertcat(ca.SX(0, 1), *self._others)
-        outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e) for e in matrices]]
+        outputs = [*[ca.densify(ca.SX(e)) for e in columns], *[ca.SX(e).T for e in matrices]]  # as rows
         f = ca.Function("sample", [self._q, self._qd, self._clock, symbols, v], outputs)
         solve = self._solver(symbols)
 
@@ -52,7 +52,7 @@ class StartNumbers:
             numbers = [np.array(e.nonzeros()) for e in found]
             shapes = [e.sparsity() for e in found[len(columns) :]]
             sparse = [
-                csr_array(csc_array((v, shape.row(), shape.colind()), shape=shape.shape))
+                csr_array((v, shape.row(), shape.colind()), shape=shape.shape[::-1])
                 for v, shape in zip(numbers[len(columns) :], shapes, strict=True)
             ]
             return [*numbers[: len(columns)], *sparse]
