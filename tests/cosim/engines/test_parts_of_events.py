@@ -160,6 +160,21 @@ def test_an_event_is_due_where_its_sign_changes_in_its_direction(
     assert runtime.c.find_events(m.r) == runtime.c.PL_DONE and m.r.n_fired == 0  # nothing has changed
 
 
+@pytest.mark.parametrize(
+    ("moved", "due"),
+    [((1, 2, 4), [2, 4]), ((0, 1, 3, 4), [0, 4]), ((0, 1), [0]), ((1, 3, 4), [1, 3, 4]), ((2,), [2])],
+)
+def test_events_wait_for_those_they_depend_on(runtime, moved, due):
+    """Events 2 -> 0 -> {1, 3}, where 1 and 3 depend on each other, and 4 alone; flags were others before."""
+    order = {"order": [2, 0, 1, 3, 4], "loop": [0, 1, 2, 1, 4]}
+    tables = {"n_before": 2, "before_start": [0, 1, 2, 2, 2, 2], "before": [2, 0], **order}
+    m = Machine(runtime, [lambda x, h, k=k: -1.0 if k in moved else 1.0 for k in range(5)], **tables)
+    flags = [runtime.array([before] * 5, "int32_t") for before in (0, 7)]
+    m.r.candidate, m.r.behind = flags
+    assert m.due() == (due, [-1.0 if k in due else 1.0 for k in range(5)])
+    assert m.r.events_known == 0
+
+
 @pytest.mark.parametrize("field", ["n_unknowns", "n_delays"])
 def test_where_something_is_solved_for_or_delayed_events_are_looked_for_again(runtime, field):
     m = Machine(runtime, [lambda x, h: 3.0], **{field: 1})
