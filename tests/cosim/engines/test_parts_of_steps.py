@@ -453,6 +453,8 @@ def test_a_step_looks_for_crossings_and_says_what_invariant_is_unmet(runtime):
     assert runtime.c.pl_take_step(s.r) == runtime.c.PL_UNMET and s.r.index == 2
     assert s.r.corrected == 1 and s.r.integrated1 == s.r.unprojected
     assert s.r.x1[0] == s.r.unprojected[0] + 1.0
+    s.r.segment = 0  # the first of them
+    assert runtime.c.pl_take_step(s.r) == runtime.c.PL_UNMET and s.r.index == 0
     s.r.round = 40  # a crossing of which no sign is known: that is said, not the invariant
     assert runtime.c.pl_take_step(s.r) == runtime.c.PL_NO_SIGN
     s.r.segment, s.r.cancel = -1, 1

@@ -94,6 +94,18 @@ def test_rounds_go_on_until_nothing_changes():
     assert rounds.run(0.1).terminate and len(unit.taken()) == 1
 
 
+def test_what_belongs_to_one_clock_is_read_at_once_and_each_variable_has_its_part():
+    unit = Instance()
+    one, pair = replace(BELL, name="one", clocks=("every",)), replace(SUM, name="pair")
+    rounds = EventRounds(unit, unit.description, {}, [SUM, one, BELL, pair])
+    rounds.prepare(0.0)
+    assert unit.reads == 1  # of the bell, which is known at the start
+    rounds.run(0.0)
+    assert unit.reads == 2
+    found = {name: value.tolist() for name, value in rounds.values.items()}
+    assert found == {"sum": [20.0, 21.0], "one": [22.0], "bell": [10.0], "pair": [23.0, 24.0]}
+
+
 @pytest.mark.parametrize(
     ("state", "words"),
     [

@@ -16,6 +16,7 @@ from blocks import (
     TransferFunction,
 )
 from cosim import Diagram, Simulation, Study
+from cosim.study.compiled_actions import inputs_of
 
 
 @pytest.fixture
@@ -241,6 +242,21 @@ def test_a_signal_in_place_of_an_input_is_answered_with_one_of_its_block_and_one
     quiet.connect("sum.y", "shown.u")
     with pytest.raises(PlantloopError, match=r"did you mean 'sum\.in1' or '(k|shown)\.u'\?"):
         Study(quiet, until=2.0, actions=[{"at": 1.0, "pulse": {"sum.y": 1.0}, "lasts": 1.0}])
+
+
+def test_an_input_of_a_subsystem_is_all_that_it_drives():
+    part = Diagram("part")
+    for port, inside in (("u", ("a", "b")), ("v", ("c",))):
+        read = part.inport(port)
+        for name in inside:
+            part.connect(read, part.add(name, Gain(2.0))["u"])
+    part.outport("y", part["a"]["y"])
+    d = Diagram("d")
+    d.add("part", part)
+    d.connect(d.add("one", Constant(1.0))["y"], d["part"]["u"], d["part"]["v"])
+    own = {(f"part/{name}", "u"): ((f"part/{name}", "u"),) for name in "abc"}
+    both = {("part", "u"): (("part/a", "u"), ("part/b", "u")), ("part", "v"): (("part/c", "u"),)}
+    assert inputs_of(d) == own | both
 
 
 @pytest.mark.parametrize(
