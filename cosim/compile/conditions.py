@@ -9,14 +9,15 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.event_memories import Branch
-from blocks.contract.memories import Memory, Started
+from blocks.contract.memories import Memory, Started, StartValue
 from blocks.contract.rate import CALLED, Ticks
 from blocks.contract.trace import TraceCache, Traced
 from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, WiringError
 from cosim.compile.expressions import Expressions
-from cosim.compile.gating import Obeyed, finite_or_zero, gated, gated_control
+from cosim.compile.gating import finite_or_zero, gated, gated_control
 from cosim.compile.netlist import PartCondition
+from cosim.compile.obeyed import Obeyed
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates
 from cosim.compile.signal_nodes import SignalNode
@@ -152,6 +153,7 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
     WiringError     blocks that cannot stand still, or cannot be called, together
     """
     made: dict[tuple[int, Obeyed, bool], Traced] = {}
+    rates = _rates_inside(placed, parts)
     problems = []
     units: dict[str, bool] = {}  # blocks that step themselves: do they go on where their parts do?
     for path in list(placed):
@@ -172,7 +174,8 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
         if inst.block.driven() is not inst.block:
             units[path] = not anew
         rounds = calls is not None and calls.rounds
-        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew), rounds)
+        between = calls is None and len(rates[nearest.path]) > 1
+        obeyed = Obeyed(calls is not None, calls.ticks if calls else None, len(anew), rounds, between)
         key = (id(inst.traced), obeyed, control)
         try:
             if key not in made and isinstance(inst.block, PartControl):
@@ -191,6 +194,21 @@ def obey(placed: dict[str, PlacedBlock], parts: Parts) -> None:
     if problems:
         raise WiringError(problems)
     _tell_of_units(units)
+
+
+def _rates_inside(placed: Mapping[str, PlacedBlock], parts: Parts) -> dict[str, set[Ticks | None]]:
+    """The rates of what is in each part, None of what changes at any time; besides those of its control."""
+    found: dict[str, set[Ticks | None]] = {path: set() for path in parts}
+    for path, inst in placed.items():
+        declared = inst.traced.declared
+        rates = {*declared.ticks, *(m.rate for m in declared.memories if not isinstance(m, StartValue))}
+        rates |= {None for _ in declared.events}
+        pieces = path.split("/")
+        for k in range(len(pieces)):
+            outer = "/".join(pieces[:k])
+            if outer in found and path != _Around(outer, parts[outer]).control:
+                found[outer] |= rates
+    return found
 
 
 def _tell_of_units(units: Mapping[str, bool]) -> None:

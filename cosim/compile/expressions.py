@@ -8,8 +8,8 @@ from itertools import accumulate
 import casadi as ca
 
 from blocks.contract.declared import Input
-from cosim.compile.gating import ACTIVE
 from cosim.compile.netlist import Port
+from cosim.compile.obeyed import ACTIVE
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.signal_nodes import SignalNode
 

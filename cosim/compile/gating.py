@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -43,36 +43,8 @@ from blocks.contract.memories import (
 from blocks.contract.rate import Ticks
 from blocks.contract.trace import Traced
 from blocks.errors import BlockError
+from cosim.compile.obeyed import ACTIVE, FRESH, RESTARTS, Obeyed
 from cosim.compile.restarted_holds import samples_in_a_row
-
-ACTIVE, RESTARTS, FRESH = "(active)", "(restarts)", "(fresh)"  # inputs a block gets
-
-
-@dataclass(frozen=True)
-class Obeyed:
-    """The signals that control the blocks of a part.
-
-    once : are they called? then `ticks` are those of the calls, None for any instant
-    restarts : how many of the parts around them make them start anew?
-    rounds : are the calls the rounds of a loop?
-    """
-
-    once: bool
-    ticks: Ticks | None
-    restarts: int
-    rounds: bool
-
-    @property
-    def where(self) -> str:
-        """What messages call the part."""
-        if self.rounds:
-            return "a subsystem that is repeated within one tick"
-        return "a part that is called" if self.once else "a part that starts anew"
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Names of the inputs that blocks get."""
-        return (ACTIVE, *(f"{name}{k}" for k in range(self.restarts) for name in (RESTARTS, FRESH)))
 
 
 def gated(traced: Traced, obeyed: Obeyed) -> Traced:
@@ -196,6 +168,8 @@ class _Gate:
                 self._ticks(k, ticks)
         if self.obeyed.restarts:
             self._start_anew()
+        if self.obeyed.between:
+            self._shown_states()
         return self._with_eyes
 
     def _with_eyes(self, expression: ca.SX) -> ca.SX:
@@ -204,6 +178,24 @@ class _Gate:
             return expression
         old, new = (ca.vertcat(*[pair[k] for pair in self.eyes]) for k in (0, 1))
         return ca.densify(ca.substitute(expression, old, new))
+
+    def _shown_states(self) -> None:
+        """Discrete states move on at a tick in a pause: seen is what they were at the active one before.
+
+        Not so those that events reset, between ticks too.
+        """
+        by_events = {name for event in self.d.events for name, _ in event.resets}
+        for m in self.d.memories_of(DiscreteState):
+            if m.name in by_events:
+                continue
+            name = f"(shown {m.name})"
+            shown = ca.SX.sym(name, m.size)
+            value = self.keep(self._with_eyes(m.symbol), shown)
+            self.eyes = [pair for pair in self.eyes if pair[0] is not m.symbol]
+            self.eyes.append((m.symbol, shown))
+            self.added.append(
+                Conditional(name, shown, m.initial, expression=value, ticks=m.rate, start=m.symbol)
+            )
 
     def _ticks(self, k: int, ticks: Ticks) -> None:
         """Time, count and count since a restart of a rate, as far as the block was active then."""

@@ -8,7 +8,8 @@ import casadi as ca
 
 from blocks.contract.units import names_of
 from cosim.compile.expressions import Expressions
-from cosim.compile.gating import ACTIVE, finite_or_zero
+from cosim.compile.gating import finite_or_zero
+from cosim.compile.obeyed import ACTIVE
 from cosim.compile.placed_block import PlacedBlock
 from cosim.compile.rates import SignalRates
 from cosim.compile.vectors import Vectors

@@ -10,6 +10,8 @@ from blocks import (
     Backlash,
     BoucWen,
     Function,
+    Hold,
+    Integrator,
     Memory,
     MinMaxRunning,
     Mux,
@@ -18,6 +20,7 @@ from blocks import (
     Sine,
     StickSlip,
     TimeTable,
+    UnitDelay,
 )
 from cosim import Diagram, Enabled, simulate
 
@@ -81,3 +84,40 @@ def test_vectors_pause_like_their_components():
     for name in blocks:
         alone = np.hstack([r[f"{name}_a.y"], r[f"{name}_b.y"]])
         assert r[f"{name}_both.y"] == pytest.approx(alone, abs=1e-9)
+
+
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_between_its_ticks_a_state_shows_what_it_was_at_the_active_one_before(offset, reset):
+    """Counts at every fourth second, seen at every second and by an integrator, gone through by hand.
+
+    Ticks in a pause do not happen: the count goes on at the next active one, also where the part goes on
+    between two of them.
+    """
+    on = [1, 1, 1, -1, -1, 1, 1, -1, 1, 1, -1, -1, -1, 1, -1, 1, 1, 1, 1, 1, 1]
+    inner = Diagram("inner")
+    x = inner.add("x", UnitDelay(sample=4, offset=offset, initial=[0.0, 10.0]))
+    seen, area = inner.add("seen", Hold(sample=1)), inner.add("area", Integrator())
+    (x + 1.0) >> x
+    x >> seen
+    x >> area
+    for name in ("seen", "area"):
+        inner.outport(name, inner[name]["y"])
+    d = Diagram("d")
+    d.add("on", TimeTable(range(len(on)), on, interpolation="previous"))
+    part = d.add("part", Enabled(inner, reset=reset, initial={"seen": [0.0, 10.0]}))
+    d.connect("on.y", part["enable"])
+    expected = []
+    now = coming = held = total = 0.0
+    for k, active in enumerate(on):
+        begins = reset and active > 0 and k > 0 and on[k - 1] < 0
+        if begins:  # the count from its next tick on
+            coming = total = 0.0
+        if active > 0 and k % 4 == offset:
+            now, coming = coming, coming + 1.0
+        held = now if active > 0 else held
+        expected.append([held, total, held])
+        total += now if active > 0 else 0.0
+    r = simulate(d, len(on) - 1.0, log_every=1.0, engine="reference")
+    found = np.stack([r["part.seen"][:, 0], r["part.area"][:, 0], r["part.seen"][:, 1] - 10.0], axis=1)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
