@@ -110,6 +110,8 @@ class System:
     refused: Mapping[str, Unsettable] = field(default_factory=dict)  # parameters that cannot be set
     ranges: tuple[NamedRange, ...] = ()  # in which values are meant to stay
     units: tuple[CoupledUnit, ...] = ()  # that a co-simulation master runs
+    # slopes of signals that depend on inputs, which nobody tells: are they in derivatives or residuals?
+    input_slopes: Mapping[str, bool] = field(default_factory=dict)
     prefix: str = ""  # what names of a block that is looked at alone may leave out
     x0: np.ndarray = field(default_factory=lambda: np.zeros(0))
     h0: np.ndarray = field(default_factory=lambda: np.zeros(0))

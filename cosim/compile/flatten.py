@@ -26,7 +26,7 @@ from blocks.contract.memories import (
 from blocks.contract.no_numbers import no_numbers
 from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import PlantloopError, WiringError
-from cosim.columns import stack
+from cosim.columns import pick, stack
 from cosim.compile.additions import NOTHING_ADDED, Additions, put_in
 from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
@@ -181,7 +181,10 @@ class _Writer:
         derivative = self._derivative(between, look)
         events = tuple(self._events(between))
         accepted = self._refreshed(between, AcceptedMemory)
+        inputs, of_inputs = self._inputs(), dict[str, bool]()
         if slopes := Slopes.of(self.placed, between):
+            outside = pick(h, [place for slot in inputs.values() for place in slot.index])
+            of_inputs = slopes.of_inputs(outside, (derivative, residual))
             residual = slopes.into_residual(self.v.t, x, derivative, w, residual)
             found = slopes.found(self.v.t, x, derivative, w, residual)
             derivative = slopes.put(derivative, found)
@@ -202,7 +205,7 @@ class _Writer:
             t=self.v.t, x=x, h=h, w=w, p=p,
             states=self.v.x.slots, held=self.v.h.slots, solved=self.v.w.slots, parameters=self.v.p.slots,
             aliases=self.v.aliases,
-            inputs=self._inputs(),
+            inputs=inputs, input_slopes=of_inputs,
             perturbed=self.v.perturbed,
             histories=self._histories(),
             rates=tuple(self.v.rates),

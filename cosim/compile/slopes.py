@@ -114,6 +114,18 @@ class Slopes:
     def __bool__(self) -> bool:
         return bool(self._names)
 
+    def of_inputs(self, inputs: ca.SX, equations: Sequence[ca.SX]) -> dict[str, bool]:
+        """Those of signals that depend on some inputs, by name: do equations depend on them?
+
+        Nobody says how fast an input changes: its part in a slope is 0.
+        """
+        found: dict[str, bool] = {}
+        for k, name in enumerate(self._names):
+            if ca.depends_on(self._values[k], inputs):
+                used = any(ca.depends_on(e, self._symbols[k]) for e in equations)
+                found[name] = found.get(name, False) or used
+        return found
+
     def uses(self, expression: ca.SX) -> bool:
         """Does an expression depend on a slope?"""
         return bool(ca.depends_on(expression, self._symbols))

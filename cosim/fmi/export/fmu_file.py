@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,6 +121,7 @@ def export_fmu(
     diagram, tunable = built_for(diagram, parameters, run.solve_loops)
     system = system_of(diagram, run.solve_loops)
     refuse_python(system, run)
+    _warn_of_slopes(system)
     context = Context.initial(system)
     for name, value in tunable.items():
         set_parameter(system, context, name, value)
@@ -130,6 +132,17 @@ def export_fmu(
     model = ExportedModel(system, run, context, variables, target.stem, found_kinds, stop, interval)
     _write(target, model, version, chosen, sources)
     return target
+
+
+def _warn_of_slopes(system: System) -> None:
+    """Of equations that follow the slope of an input, of which an importer gives values only."""
+    if names := [name for name, in_equations in system.input_slopes.items() if in_equations]:
+        warnings.warn(
+            f"{', '.join(map(repr, names))} of diagram '{system.name}' follows how fast an input changes, "
+            "which FMI does not tell: it counts as 0, as for an input that is held. Put what drives "
+            "the input into the FMU.",
+            stacklevel=4,
+        )
 
 
 def _kinds(kinds: Sequence[str]) -> tuple[str, ...]:

@@ -119,7 +119,8 @@ def tables(
         **code, ".x": "start_x", ".h": "start_h", ".w": "start_w", ".p": "start_p",
         ".n_numbers": str(len(variables.numbers)), ".numbers": "numbers", ".sizes": "sizes",
         ".depends": "depends", ".n_limits": str(len(_limited(variables))), ".limits": "limits",
-        ".n_inputs": str(len(inputs)), ".inputs": "inputs", ".n_shown": str(len(variables.shown)),
+        ".n_inputs": str(len(inputs)), ".inputs": "inputs",
+        ".input_slopes": str(int(bool(system.input_slopes))), ".n_shown": str(len(variables.shown)),
         ".shown": "shown", ".n_pieces": str(len(pieces)), ".pieces": "pieces", ".state_names": "state_names",
         ".event_names": "event_names", ".segment_names": "segment_names",
     }  # fmt: skip

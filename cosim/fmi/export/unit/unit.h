@@ -60,6 +60,7 @@ typedef struct {
     const unit_limit *limits;                /* of parameters that have any, by rising places */
     int32_t n_inputs;
     const int32_t *inputs;                   /* places in h */
+    int input_slopes;                        /* do events follow slopes of inputs, which no importer tells? */
     int32_t n_shown;
     const int32_t *shown;                    /* signals that are shown, in the vector of all signals */
     int32_t n_pieces;

@@ -106,7 +106,7 @@ static int instant(unit *u)
     pl_run *r = &u->run;
     pl_context *c = &u->context;
     const double t = c->t, next = pl_next_stop(r);
-    int status;
+    int status, reason;
 
     pl_update_constants(r);
     r->horizon = INFINITY;
@@ -121,7 +121,6 @@ static int instant(unit *u)
     r->again = 0;
     do { /* conditional parts follow what events change */
         r->segment = r->rounds = 0;
-        int reason;
         while ((reason = pl_run_segments(r)) == PL_EVENTS_DUE) {
             pl_begin_timed_events(r, r->segment - 1);
             status = go_on(u);
@@ -133,6 +132,8 @@ static int instant(unit *u)
         if (status) return status;
         r->again = 1;
     } while (r->round > 0 && u->model->system->n_again && !u->context.stopped);
+    /* what turns from here on is seen by its value alone */
+    if (u->model->input_slopes && (reason = pl_update_accepted(r, c->t, c->x))) return unit_explain(u, reason);
     if (u->model->system->n_delays) {
         if (!unit_grow(u)) return UNIT_ERROR;
         pl_schedule_delayed_jumps(r);
@@ -270,20 +271,32 @@ static int off_invariants(unit *u)
     return 0;
 }
 
+/* Has the step that ended here gone through a crossing? */
+static int crossed(unit *u, int *status)
+{
+    *status = unit_indicators(u, u->indicators);
+    for (int32_t i = 0; *status == UNIT_OK && i < u->model->system->n_events; i++)
+        if (u->indicators[i] * u->context.signs[i] < 0.0) return 1;
+    return 0;
+}
+
 int unit_completed_step(unit *u, int *enter_event_mode, int *terminate)
 {
     pl_run *r = &u->run;
     pl_context *c = &u->context;
-    int status = UNIT_OK;
+    int status = UNIT_OK, event = 0;
 
     *enter_event_mode = *terminate = 0;
     pl_update_constants(r);
     if (u->model->system->n_delays) status = record(u);
     if (status) return status;
-    const int reason = pl_update_accepted(r, c->t, c->x);
+    /* a turn of an input is seen by what is remembered, which is to stay until its event */
+    if (u->model->input_slopes) event = crossed(u, &status);
+    if (status) return status;
+    const int reason = event ? PL_DONE : pl_update_accepted(r, c->t, c->x);
     if (reason) return unit_explain(u, reason);
     u->off_invariants = off_invariants(u);
-    *enter_event_mode = u->off_invariants;
+    *enter_event_mode = event || u->off_invariants;
     begin_step(u);
     u->row_known = u->rates_known = 0;
     r->last_good = c->t;
