@@ -239,6 +239,8 @@ def test_times_that_differ_by_rounding_are_one():
     assert made.step(0.0, 1.0) == StepOutcome(1.0) and len(unit.taken()) == 1
     unit, made = stepping(steps=[off(-1.1e-10)])
     assert made.step(0.0, 1.0) == StepOutcome(1.0) and len(unit.taken()) == 2
+    unit, made = stepping(steps=[off(-0.9e-10)])  # or by 1e-10 s below 1 s
+    assert made.step(0.0, 0.25) == StepOutcome(0.25) and len(unit.taken()) == 1
     unit, made = stepping(steps=[off(-0.9e-7)])
     assert made.step(1e3, 1e3 + 1.0) == StepOutcome(1e3 + 1.0) and len(unit.taken()) == 1
     unit, made = stepping(steps=[off(-2e-14)])  # of a step of 1e-11 s
@@ -292,3 +294,13 @@ def test_jumps_of_states_are_counted_and_a_state_is_kept():
     assert (made.next, made.wanted) == (0.875, False)
     made.restored(never)
     assert (made.next, made.wanted) == (math.inf, False)
+
+
+def test_values_that_were_read_are_part_of_a_state():
+    unit = Instance(clocks=False)
+    rounds = unit.rounds()
+    made = EventModeSteps(unit, rounds)
+    kept = made.kept()
+    rounds.values["sum"] = np.array([8.0, 9.0])
+    made.restored(kept)
+    assert rounds.values["sum"].tolist() == [1.0, 2.0]
