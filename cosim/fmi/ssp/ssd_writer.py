@@ -175,6 +175,9 @@ class Writer:
                 self._dimensions(one, shape_at(netlist, port, kind), f"{path}{port}")
         bindings = etree.Element(tag("ssd", "ParameterBindings"))
         if top:
+            for port, inport in netlist.inports.items():
+                if inport.start is not None:
+                    self._start(port, inport.start, shape_at(netlist, port, "input"))
             etree.SubElement(bindings, tag("ssd", "ParameterBinding"), source=VALUES)
             system.append(bindings)
         elements = etree.SubElement(system, tag("ssd", "Elements"))
@@ -306,12 +309,19 @@ class Writer:
 
     def _open(self, netlist: Netlist, block: OpenInput, end: Port, path: str) -> None:
         node = netlist.nodes.get(end[0])
+        if isinstance(node, Netlist):
+            self._start(f"{path}{end[0]}.{end[1]}", block.value, shape_at(node, end[1], "input"))
         if not isinstance(node, FMU):
             return
         v = node.description.variable(end[1])
         kind: Any = bool if v.type == "Boolean" else float if v.type in FLOATS else int
         values = [kind(x) for x in np.ravel(np.asarray(block.value, dtype=float)).tolist()]
         self._value(f"{path}{end[0]}.{end[1]}", values if v.shape else values[0], v)
+
+    def _start(self, name: str, start: Any, shape: tuple[int, ...]) -> None:
+        """The value of a connector of a system that nothing is connected to outside."""
+        values = [float(x) for x in np.ravel(np.asarray(start, dtype=float))]
+        self.values[name] = "Real", values if shape else values[0], shape, ""
 
     def parameter_set(self) -> bytes:
         """parameters.ssv."""

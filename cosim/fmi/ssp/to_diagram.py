@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from blocks.contract.block import Block
 from blocks.errors import near_miss
 from cosim.block_names import FORBIDDEN
+from cosim.compile.netlist import Inport
 from cosim.diagram import Diagram
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.fmi_errors import FMUError
@@ -57,8 +58,13 @@ class Drawing:
         return fault(self.structure.file, what, line, hint)
 
     # --- one system -------------------------------------------------------------------------------
-    def _system(self, system: StructuredSystem, outer: tuple[ParameterValue, ...]) -> Diagram:
-        """A system with the values given by the systems around it; they replace its own."""
+    def _system(
+        self, system: StructuredSystem, outer: tuple[ParameterValue, ...], unset: Collection[str] = ()
+    ) -> Diagram:
+        """A system with the values given by the systems around it; they replace its own.
+
+        unset : inputs of it that nothing drives and nobody gives a value: what they lead to keeps its start
+        """
         values = _over(system.values, outer)
         shares = _shares(values, [*(e.name for e in system.components), *(s.name for s in system.systems)])
         self._warn_of_lost(system, values, shares)
@@ -67,26 +73,30 @@ class Drawing:
         descriptions: dict[str, FMUDescription] = {}
         inner: dict[str, StructuredSystem] = {s.name: s for s in system.systems}
         ports = {name: _names(s) for name, s in inner.items()}  # their connectors are called so inside
-        joined = _joined(system, self.structure.file)
+        every = _joined(system, self.structure.file)
+        joined = [c for c in every if c.start[0] or c.start[1] not in unset or not c.end[0]]
         driven = {connection.end for connection in joined}
+        given = {v.name: v.changed() for v in values}
         for c in system.connectors:
             if c.kind in ("input", "inout"):
-                d.inport(names[c.name], math.prod(c.shape))
+                size = math.prod(c.shape)
+                whole = _whole(given[c.name], size) if c.name in given else None
+                d._node(names[c.name], Inport(size, start=whole))
         for component in system.components:
             fmu, left = self._fmu(component, shares[component.name])
             descriptions[component.name] = fmu.description
             d.add(names[component.name], fmu)
             self._open_inputs(d, names[component.name], component, fmu, driven, left)
         for s in system.systems:
-            d.add(names[s.name], self._system(s, shares[s.name]))
-            starts = {v.name: v.changed() for v in shares[s.name]}
-            for c in s.connectors:
-                if c.kind in ("input", "inout") and (s.name, c.name) not in driven:
-                    start = starts.get(c.name, 0.0)
-                    whole = np.broadcast_to(np.asarray(start, dtype=float), math.prod(c.shape))
-                    port = ports[s.name][c.name]
-                    d.add(f"{names[s.name]}_{port}_open", OpenInput(tuple(whole.tolist())))
-                    d.connect(f"{names[s.name]}_{port}_open.y", f"{names[s.name]}.{port}")
+            starts = {v.name: v.changed() for v in (*s.values, *shares[s.name])}
+            inputs = [c for c in s.connectors if c.kind in ("input", "inout")]
+            free = {c.name: math.prod(c.shape) for c in inputs if (s.name, c.name) not in driven}
+            d.add(names[s.name], self._system(s, shares[s.name], free.keys() - starts.keys()))
+            for connector, size in free.items():
+                port = ports[s.name][connector]
+                start = OpenInput(_whole(starts.get(connector, 0.0), size))
+                d.add(f"{names[s.name]}_{port}_open", start)
+                d.connect(f"{names[s.name]}_{port}_open.y", f"{names[s.name]}.{port}")
         ends = ConnectionEnds(self.structure.file, system, descriptions, inner)
         parts = ArrayParts(self.structure.file, system, descriptions, ends, values)
         for number, connection in enumerate(joined):
@@ -347,6 +357,11 @@ def _shares(values: tuple[ParameterValue, ...], elements: list[str]) -> Shares:
             if dots + 1 < len(pieces) and element in found:
                 found[element].append(replace(v, name=v.name[len(element) + 1 :]))
     return {element: tuple(share) for element, share in found.items()}
+
+
+def _whole(value: Any, size: int) -> tuple[float, ...]:
+    """The numbers of a signal of which one, or all, are given."""
+    return tuple(np.broadcast_to(np.ravel(np.asarray(value, dtype=float)), size).tolist())
 
 
 def _clean(name: str) -> str:

@@ -399,3 +399,44 @@ def test_on_the_command_line(files, tmp_path):
     assert ask("run", str(path), "--out", str(tmp_path), "--trust").exit_code == 0
     found, expected = Result.load(tmp_path / "result.nc"), simulate(two(files), 0.5)
     assert found["one.x"].tobytes() == expected["one.x"].tobytes()
+
+
+def values_of(**given):
+    each = '<ssv:Parameter name="{}"><ssv:Real value="{}"/></ssv:Parameter>'
+    rows = "".join(each.format(*value) for value in given.items())
+    return (
+        "<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues>"
+        f'<ssv:ParameterSet version="1.0" name="own"><ssv:Parameters>{rows}</ssv:Parameters>'
+        "</ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>"
+    )
+
+
+SCALED = '<ssc:LinearTransformation factor="2" offset="7"/>'  # 7 where nobody gave a value
+FORCE = '<ssd:Connectors><ssd:Connector name="i" kind="input"><ssc:Real/></ssd:Connector></ssd:Connectors>'
+
+
+@pytest.mark.parametrize(
+    ("outer", "top", "force"),
+    [({}, {}, 40.0), ({"in.i": 10.0}, {}, 27.0), ({}, {"i": 5.0}, 40.0), ({"in.i": 10.0}, {"i": 5.0}, 27.0)],
+)
+def test_open_connectors_of_systems_have_their_value_or_none(outer, top, force, files, tmp_path):
+    """What they lead to keeps its start value where they have none; twice through a file.
+
+    The connector of the system inside was 0 instead, and what a transformation made of that; the values
+    of those of the whole system were dropped.
+    """
+    inside = component("m", "mass", values_of(f=40.0))
+    inner = (
+        f'<ssd:System name="in">{FORCE}<ssd:Elements>{inside}</ssd:Elements><ssd:Connections>'
+        f'<ssd:Connection startConnector="i" endElement="m" endConnector="f">{SCALED}</ssd:Connection>'
+        "</ssd:Connections></ssd:System>"
+    )
+    links = '<ssd:Connection startConnector="i" endElement="n" endConnector="f"/>'
+    before = FORCE + values_of(**{"n.f": 3.0}, **outer, **top)
+    path = written(tmp_path / "a.ssp", system(inner + component("n", "mass"), links, before), files)
+    for _ in range(2):
+        d = import_ssp(path, sample="1/10")
+        r = simulate(d, 0.0, coupling="jacobi")
+        assert r["in/m.a"][0, 0] == pytest.approx(force - 100 * 0.1)
+        assert r["n.a"][0, 0] == pytest.approx(top.get("i", 0.0) - 100 * 0.1)
+        path = export_ssp(d, tmp_path / "again.ssp")
