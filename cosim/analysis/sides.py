@@ -35,7 +35,8 @@ class Sides:
 
     def __init__(self, system: System, context: Context) -> None:
         slots = [slot for slot in system.held.values() if isinstance(slot, MemorySlot)]
-        slots = [slot for slot in slots if isinstance(slot.memory, MODES)]
+        given = {int(k) for slot in (*system.inputs.values(), *system.perturbed.values()) for k in slot.index}
+        slots = [s for s in slots if isinstance(s.memory, MODES) and given.isdisjoint(s.index.tolist())]
         if system.units or not system.events or any(segment.external for segment in system.schedule):
             slots = []
         self.several = bool(slots)  # are there modes at all?

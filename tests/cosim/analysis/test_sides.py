@@ -41,6 +41,20 @@ def fed_back(block) -> Diagram:
     return d
 
 
+@pytest.mark.parametrize(("x", "u"), [(-1.0, -1.5), (2.0, 2.25)])
+@pytest.mark.parametrize("guess", [0.7, -4.0])
+def test_an_input_that_is_found_decides_the_side_of_a_dead_zone(x, u, guess):
+    """x' = f(u) - x; the sides were those of the first guess of u, with which x' is 0 where it is not."""
+    d = Diagram("behind")
+    f, i, s = d.add("f", DeadZone(-0.5, 0.25)), d.add("x", Integrator(x)), d.add("s", Sum("+-"))
+    d.connect(d.inport("u"), f["u"])
+    d.connect(f["y"], s["in1"])
+    d.connect(i["y"], s["in2"])
+    d.connect(s["y"], i["u"])
+    point = trim(d, u={"u": guess}, free=["u"], fixed=["x.x"])
+    assert point.inputs["u"] == pytest.approx([u])
+
+
 @pytest.mark.parametrize("guess", [0.0, 3.0, -3.0])
 @pytest.mark.parametrize(
     ("block", "u", "x"),
