@@ -21,7 +21,7 @@ def stated(name: str, coordinates: str) -> tuple[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "coordinates"), EVERY)
 def test_energy_is_kept(name, coordinates):
-    found = drift(name, coordinates, engine="reference")
+    found = drift(name, coordinates)
     assert found < LIMIT
     assert float(stated(name, coordinates)[0]) < LIMIT
     assert found < 3 * float(stated(name, coordinates)[0])  # the page does not promise more than there is
@@ -35,7 +35,7 @@ REGULAR = ["parallelogram of three cranks", "four-bar in space", "Bricard's link
 def test_without_projection_it_is_stated_too(name):
     """The size of it; behind a singular pose, as of the window, it is whatever rounding makes it."""
     without = float(stated(name, "joint")[1])
-    found = drift(name, "joint", ALONE, engine="reference")
+    found = drift(name, "joint", ALONE)
     assert without / 10 < found < without * 10
 
 
