@@ -142,7 +142,7 @@ def test_four_bar_with_a_spring_and_damper(coordinates):
     p = d.add("plant", plant)
     for name, port in plant.inputs.items():
         d.connect(d.add(name, Constant([2.0] * port.size))["y"], p[name])
-    r = simulate(d, until=1.0, log_every=0.1, engine="reference", rtol=1e-10, atol=1e-12)
+    r = simulate(d, until=1.0, log_every=0.1, rtol=1e-10, atol=1e-12)
     account = ledger(r)
     assert np.abs(account.drift).max() < 1e-11 * account.stored[0]
     assert account.dissipated[-1] > 0.1 * account.stored[0]

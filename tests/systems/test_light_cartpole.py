@@ -72,7 +72,7 @@ def test_published_rows(checked, solver):
 @pytest.mark.slow
 def test_crossings_and_conserved_quantities(checked):
     """All eleven passages, and over the benchmark's 1001 samples the closed forms of momentum and energy."""
-    r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_every=0.01, engine="reference")
+    r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_every=0.01)
     times, quadrature = [e.time for e in r.events], independent("DOP853 of SciPy")
     checked(times, KNOWN["own"]["crossing_times"], LIGHT, "crossing times", quadrature, atol=1e-7)
     x, theta = r["pole.x"][:, 0], r["pole.theta"][:, 0]
@@ -99,6 +99,6 @@ def test_crossings_and_conserved_quantities(checked):
 def test_rates(checked):
     """The speeds of the reference's own rows, in the spikes too."""
     rows = np.array(KNOWN["own"]["rows"])
-    r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_at=rows[:, 0], engine="reference")
+    r = simulate(cartpole(), KNOWN["t_end"], rtol=1e-11, atol=1e-11, log_at=rows[:, 0])
     quadrature = independent("DOP853 of SciPy")
     checked(r["pole.rates"], rows[:, 3:], LIGHT, "rates", quadrature, atol=2e-6, rtol=1e-7)

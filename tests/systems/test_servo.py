@@ -77,7 +77,7 @@ def arm():
 def test_circle(checked, coordinates):
     d = Diagram("servo")
     d.add("plant", Plant.from_model(arm(), coordinates=coordinates))
-    r = simulate(d, until=3.0, log_at=ROWS[:, 0], rtol=1e-9, atol=1e-11, engine="reference")
+    r = simulate(d, until=3.0, log_at=ROWS[:, 0], rtol=1e-9, atol=1e-11)
     checked(
         r["plant.y"], ROWS[:, 1:], "two-link arm on a circle", "angles, rates and torques", INVERSE, atol=1e-8
     )
@@ -100,7 +100,7 @@ def test_published_model(checked, case, coordinates):
         d.connect(source["y"], mux[f"in{k}"])
     d.connect(mux["out"], plant["tip_load"])
     times = np.array(known["times"])[::10]
-    r = simulate(d, until=times[-1], log_at=times, rtol=1e-9, atol=1e-11, engine="reference")
+    r = simulate(d, until=times[-1], log_at=times, rtol=1e-9, atol=1e-11)
     for name, column in (("tau1", 0), ("tau2", 1)):
         want = np.array(known["outputs"][name])[::10]
         checked(r["plant.motor_torques"][:, column], want, "model robot_2d", name, INVERSE, atol=1e-5)
