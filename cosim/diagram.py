@@ -337,11 +337,13 @@ class Diagram(DiagramWires):
         if key not in flat:
             drawn = self.netlist()
             if driven == "held" and drawn.uncoupled() is drawn:
-                flat[key] = self.system(solve_loops, perturb, opened=opened)
-            else:
+                driven = False  # nothing steps itself
+            same = (solve_loops, perturb, driven, opened)
+            if same not in flat:
                 cache = self.kept("traced").pop("now", None)
                 found = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened, cache=cache)
-                flat[key] = replace(found, prefix=self.prefix)
+                flat[same] = replace(found, prefix=self.prefix)
+            flat[key] = flat[same]
         return flat[key]
 
     def view(
