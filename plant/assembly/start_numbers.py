@@ -30,7 +30,7 @@ class StartNumbers:
     def __init__(self, b: Equations, q: ca.SX, qd: ca.SX, time: float, roots: Roots) -> None:
         self._b, self._q, self._qd, self.time, self._roots = b, q, qd, time, roots
         self._clock = ca.SX(b.time)
-        self._at: tuple[float, np.ndarray] | None = None  # a time, and values then
+        self._at: tuple[float, ca.DM] | None = None  # a time, and values then
         self._newest = {
             hash_of(v): value for s, many in b.known() for v, value in zip(s.nonzeros(), many, strict=True)
         }
@@ -47,7 +47,7 @@ class StartNumbers:
 
         def evaluate(q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
             rates = np.zeros(self._qd.numel()) if qd is None else qd
-            known = [ca.DM(q), ca.DM(rates), ca.DM(self.time), ca.DM(self._values)]
+            known = [ca.DM(q), ca.DM(rates), ca.DM(self.time), self._values]
             found = f.call([*known, solve(known)])
             numbers = [np.array(e.nonzeros()) for e in found]
             shapes = [e.sparsity() for e in found[len(columns) :]]
@@ -65,12 +65,12 @@ class StartNumbers:
         return [s for s, _ in self._known() if s.numel()]
 
     @property
-    def _values(self) -> np.ndarray:
+    def _values(self) -> ca.DM:
         """Their values (n,) at the present time."""
         if self._at is None or self._at[0] != self.time:
             now = {hash_of(s.nonzeros()[0]): v for s, v in self._known() if s.numel()}
             values = [now[hash_of(s.nonzeros()[0])] for s in self._others]
-            self._at = self.time, np.concatenate([np.zeros(0), *values])
+            self._at = self.time, ca.DM(np.concatenate([np.zeros(0), *values]))
         return self._at[1]
 
     def _known(self) -> list[tuple[ca.SX, np.ndarray]]:
@@ -81,7 +81,8 @@ class StartNumbers:
         v, R = self._roots.v, self._roots.R
         start = np.array([self._newest[hash_of(e)] for e in v.nonzeros()])
         if not v.numel():
-            return lambda known: ca.DM(start)
+            none = ca.DM(start)
+            return lambda known: none
         inputs = [self._q, self._qd, self._clock, symbols, v]
         f = ca.Function("equations", inputs, [ca.densify(R), ca.densify(ca.jacobian(R, v))])
 
