@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from cosim.columns import pick
+from cosim.columns import pick, stack
 from cosim.engines.methods.corners import corners_of
 from cosim.engines.methods.crossing_rates import crossing_rates, moving
 from cosim.segments import Segment, SolveSegment
@@ -50,7 +50,7 @@ def whole(system: System) -> tuple[list[str], ca.Function]:
 def _whole(system: System) -> tuple[list[str], ca.Function]:
     found = expressions(system)
     seams = [s.seams for s in system.schedule]
-    return [*found], system.function("native", lambda: [*found.values(), ca.vertcat(ca.SX(0, 1), *seams)])
+    return [*found], system.function("native", lambda: [*found.values(), stack(seams)])
 
 
 def _residual(system: System) -> ca.SX:
@@ -63,9 +63,8 @@ def _residual(system: System) -> ca.SX:
 
 def _stacked(*parts: ca.SX) -> ca.SX:
     """All results of a function as one dense column."""
-    if len(parts) == 1 and parts[0].is_dense() and parts[0].is_column():
-        return parts[0]
-    return ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
+    whole = stack(parts)
+    return whole if whole.is_dense() else ca.densify(whole)
 
 
 def _segment(system: System, segment: Segment) -> ca.SX:
