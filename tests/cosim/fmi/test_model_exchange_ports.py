@@ -35,3 +35,6 @@ def test_inputs_by_when_they_may_be_set():
     assert [v.name for v in found] == ["b", "a", "c"] and at.tolist() == [0, 1, 2, 3, 4, 6]
     assert ports.settable.tolist() == [True, True, False]
     assert (ports.nx, ports.nu, ports.np) == (3, 7, 3)
+    again = Ports((B, A, E, C), (p,), (x, y), (), (), 0, ())
+    again.derived.get("found", lambda: 1)  # what was found is no part of what they are
+    assert again == ports and hash(again) == hash(ports) and "derived" not in repr(again)
