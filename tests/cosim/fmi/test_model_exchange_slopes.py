@@ -16,7 +16,7 @@ import pytest
 from cosim.fmi.description import Variable
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.caller import FATAL
-from cosim.fmi.model_exchange_slopes import DIFFERENCE, FMUSlopes, _contradiction
+from cosim.fmi.model_exchange_slopes import DIFFERENCE, FMUSlopes, _contradiction, slope_by_time
 
 X = Variable("x", 1, "Float64", "local", "continuous", shape=(2,))
 N = Variable("n", 2, "Float64", "input", "discrete")
@@ -206,3 +206,24 @@ def test_rounding_contradicts_nothing():
     moved = np.array([1e3])  # a step relative to where it stands
     assert _contradiction(value, 0.0, moved, 0, np.array([0.9e-3 * largest]))[0] == -1
     assert _contradiction(value, 0.0, moved, 0, np.array([1.2e-3 * largest]))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "times"),
+    [
+        (1.0, 3.0, [2e-6, -2e-6]),  # there is room on both sides
+        (2.0, 3.0, [0.0, 2e-6, 4e-6]), (1.0, 2.0, [0.0, -2e-6, -4e-6]),
+        (2.0, 2.0 + 2e-6, [0.0, 1e-6, 2e-6]), (2.0, 2.0, [0.0]),  # half of the room, and none
+    ],
+)  # fmt: skip
+def test_differences_by_time_are_of_second_order_within_the_times_that_are_known(first, last, times):
+    """Of 3 - 5 (t - 2) + 4000 (t - 2)^2 at t = 2 it is -5; one of first order is 0.008 off."""
+    asked = []
+
+    def value(t, a):
+        asked.append(t - 2.0)
+        return np.array([3.0 - 5.0 * (t - 2.0) + 4000.0 * (t - 2.0) ** 2, a[0]])
+
+    found = slope_by_time(value, 2.0, np.array([7.0]), first, last)
+    assert found == pytest.approx([-5.0 if len(times) > 1 else 0.0, 0.0], abs=1e-7)
+    assert asked == pytest.approx(times, abs=1e-12)
