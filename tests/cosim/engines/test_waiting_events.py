@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from blocks import (
+    AlgebraicConstraint,
     CompareToConstant,
     Constant,
     Counter,
     DFlipFlop,
+    Function,
     HitCrossing,
     Integrator,
     LogicalOperator,
@@ -109,3 +111,22 @@ def test_events_are_ordered_as_their_signals():
     assert list(dict.fromkeys(paths)) == ["a", "b", "c"]
     before = {s.events[k].path: {s.events[j].path for j in order.before[k]} for k in order.order}
     assert before == {"a": set(), "b": {"a"}, "c": {"b"}}
+
+
+def test_events_are_ordered_through_what_is_solved():
+    """2 z = a, and b = z > 0.2; what else is solved depends on no event, and neither does its crossing."""
+    d = Diagram("d")
+    d.add("b", CompareToConstant(">", 0.2))
+    d.add("alone", CompareToConstant(">", 0.7))
+    d.add("a", CompareToConstant(">", 0.0))
+    z, f = d.add("z", AlgebraicConstraint()), d.add("f", Function(lambda z, a: 2.0 * z - a))
+    u = d.add("u", Sine())
+    u >> d["a"]
+    u >> d["alone"]
+    d.connect(z["z"], f["z"], d["b"]["u"])
+    d.connect("a.y", f["a"])
+    d.connect(f["y"], z["f"])
+    s = d.system()
+    order = event_order(s)
+    before = {s.events[k].path: {s.events[j].path for j in order.before[k]} for k in order.order}
+    assert before == {"a": set(), "alone": set(), "b": {"a"}}
