@@ -14,9 +14,8 @@ from blocks.contract.memories import DiscreteState
 from blocks.errors import PlantloopError
 from cosim.analysis.damped_newton import damped_newton
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
-from cosim.analysis.relaxation import Descent, relaxed
+from cosim.analysis.settling import settled
 from cosim.analysis.sides import Sides
-from cosim.analysis.tangent import Delays, Tangent
 from cosim.columns import pick
 from cosim.diagram import Diagram
 from cosim.names import Names, listed, mapped
@@ -27,7 +26,6 @@ from cosim.slots import MemorySlot, Slot
 from cosim.system import System
 
 ROUNDS = 20  # of solving with the modes of the point found last
-CORRECTIONS = 4  # steps back onto the invariants after each one downhill
 
 
 def trim(
@@ -168,6 +166,7 @@ class _Trim:
         kept = {int(k) for n in fixed if n in self.discrete for k in self.discrete[n].index}
         written = dict.fromkeys(int(k) for segment in at_ticks for k in segment.writes)
         given = [int(k) for n in free for k in s.inputs[n].index]
+        self.given = bool(given)  # inputs
         self.h_index = np.array([*given, *(k for k in written if k not in kept)], int)
 
     def _write_equations(self, y: Mapping[str, Any], at_ticks: Sequence[Segment]) -> None:
@@ -190,7 +189,7 @@ class _Trim:
             for segment in at_ticks for k in range(len(segment.writes))
         ]  # fmt: skip
         self.goal_at = slice(len(resting), len(resting) + len(self.goal))
-        self.settles = not len(y) and not len(self.h_index)
+        self.settles = not len(y) and not self.given
         v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.h_index), s.w)
         key = f"trim:{self.x_index.tolist()}:{self.h_index.tolist()}:{list(y)}"
         self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
@@ -286,51 +285,12 @@ class _Trim:
                 better = damped_newton(self._evaluate, guess, self.low, self.high)
                 found = found if self._misses(better, tolerance) else better
         if self._misses(found, tolerance) and self.settles:
-            downhill = damped_newton(self._evaluate, self._downhill(start), self.low, self.high)
+            self._evaluate(start)
+            rest = settled(self.model, self.x_index, self.h_index, (self.low, self.high))
+            downhill = damped_newton(self._evaluate, rest, self.low, self.high)
             found = found if self._misses(downhill, tolerance) else downhill
         self._evaluate(found)
         return found
-
-    def _downhill(self, start: np.ndarray) -> np.ndarray:
-        """Unknowns near a stable rest to which the system settles from `start`."""
-        s, c, model, nx = self.model.system, self.model.context, self.model, len(self.x_index)
-        still = np.concatenate(
-            [np.zeros(0, int), *[o.index for o in s.states.values() if static_of(o) == "zero"]]
-        )
-        free = np.concatenate([self.x_index, still])
-        derivative = s.function("derivative", lambda: [s.derivative])
-        correction = s.function("correction", lambda: [s.correction])
-        # what is delayed is as late as it likes at rest
-        tangent = Tangent(s, c, Delays(s, c, 0, sampled=False))
-
-        def put(x: np.ndarray) -> None:
-            c.x[free] = x
-            model.choose_branches()
-            tangent.bring_to_rest() if s.delays else model.find_unknowns()
-
-        def rates(x: np.ndarray) -> np.ndarray:
-            put(x)
-            return np.array(derivative(*model.arguments()), dtype=float).ravel()[free]
-
-        def slopes(x: np.ndarray) -> np.ndarray:
-            put(x)
-            slopes = tangent.rates().own if s.delays else model.continuous()[0]
-            return np.asarray(slopes[np.ix_(free, free)])
-
-        def corrected(x: np.ndarray) -> np.ndarray:
-            for _ in range(CORRECTIONS if s.invariants.numel() else 0):
-                put(x)
-                x = x + np.array(correction(*model.arguments()), dtype=float).ravel()[free]
-            return x
-
-        limits = [np.full(len(still), -np.inf), np.full(len(still), np.inf)]
-        low, high = (
-            np.concatenate([of[:nx], more]) for of, more in zip((self.low, self.high), limits, strict=True)
-        )
-        motion = Descent(rates, slopes, corrected, np.arange(len(free)) >= nx, low, high)
-        found = relaxed(motion, np.concatenate([start[:nx], c.x[still]]))
-        put(np.where(motion.still, 0.0, found))
-        return np.concatenate([c.x[self.x_index], c.w])
 
     def _misses(self, v: np.ndarray, tolerance: float) -> bool:
         """Is an equation not fulfilled, by more than the tolerance and what the last bits of v make of it?"""

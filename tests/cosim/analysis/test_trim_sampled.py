@@ -18,6 +18,9 @@ from blocks import (
     StateChart,
     Sum,
     TransferFunction,
+    TransportDelay,
+    TrigonometricFunction,
+    UnitDelay,
 )
 from blocks.errors import PlantloopError
 from cosim import Diagram, Simulation, Triggered, linearize, simulate, trim
@@ -157,3 +160,25 @@ def test_charts_and_called_parts_are_refused_by_name():
             PlantloopError, match=r"trim knows no rest of '.+': it goes on in rounds or by calls"
         ):
             trim(drawn)
+
+
+@pytest.mark.parametrize("between", [None, TransferFunction([1.0], [0.5, 1.0]), TransportDelay(0.1)])
+def test_a_sampled_system_is_let_go_where_no_way_leads_down_to_a_rest(between):
+    """x+ = x + (sin 3x - x/2 - 0.8)/4 from 0.6: the change is below -0.01 nearby, 0 at -1.13 only."""
+    d = Diagram("sampled")
+    x, c = d.add("x", UnitDelay(sample=0.25, initial=0.6)), d.add("c", Constant(0.8))
+    three, sine = d.add("three", Gain(3.0)), d.add("sine", TrigonometricFunction("sin"))
+    half, rate, more = d.add("half", Gain(0.5)), d.add("rate", Gain(0.25)), d.add("more", Sum("++"))
+    s = d.add("s", Sum("+--"))
+    x >> three >> sine
+    x >> half
+    last = sine if between is None else sine >> d.add("between", between)
+    d.connect(last["y"], s["in1"])
+    d.connect(half["y"], s["in2"])
+    d.connect(c["y"], s["in3"])
+    s >> rate
+    d.connect(rate["y"], more["in1"])
+    d.connect(x["y"], more["in2"])
+    more >> x
+    rest = brentq(lambda x: np.sin(3 * x) - 0.5 * x - 0.8, -1.3, -1.0)
+    assert trim(d).states["x.x"] == pytest.approx([rest])
