@@ -258,6 +258,11 @@ class SystemAtPoint:
         c = self.context
         return [ca.DM(c.t), *(self._matrix(k, v) for k, v in enumerate((c.x, c.h, c.w, c.p)))]
 
+    def bound(self, function: ca.Function, time: np.ndarray) -> Bound:
+        """A function of the system where the context stands, at the time in `time`: no conversions a call."""
+        c = self.context
+        return Bound(function, [time, c.x, c.h, c.w, c.p])
+
     def _matrix(self, place: int, values: np.ndarray) -> ca.DM:
         """Numbers as CasADi takes them, converted where they changed: it takes longer than most functions."""
         bits = values.tobytes()
@@ -274,8 +279,7 @@ class SystemAtPoint:
         if self._jacobian is None:
             key = f"jacobian:{self.input_names}:{self.output_names}"
             function = s.function(key, lambda: [ca.jacobian(results, variables)])
-            c = self.context
-            self._jacobian = Bound(function, [self._time, c.x, c.h, c.w, c.p])
+            self._jacobian = self.bound(function, self._time)
         self._time[0] = self.context.t
         whole = self._jacobian().reshape(variables.numel(), results.numel()).T
         rows, columns = len(whole) - nz, variables.numel() - nz

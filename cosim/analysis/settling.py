@@ -33,11 +33,12 @@ def settled(
         [np.zeros(0, int), *[o.index for o in s.states.values() if static_of(o) == "zero"]]
     )
     free = np.concatenate([x_index, still])
-    correction = s.function("correction", lambda: [s.correction])
+    time = np.zeros(1)
+    correction = model.bound(s.function("correction", lambda: [s.correction]), time)
     tangent = Tangent(s, c, Delays(s, c, 0, sampled=False))  # what is delayed is as late as it likes at rest
 
     def put(x: np.ndarray) -> None:
-        c.x[free], c.h[h_index] = x[: len(free)], x[len(free) :]
+        c.x[free], c.h[h_index], time[0] = x[: len(free)], x[len(free) :], c.t
         model.choose_branches()
         tangent.bring_to_rest() if s.delays else model.find_unknowns()
 
@@ -48,13 +49,12 @@ def settled(
 
         return there
 
-    rates, slopes = _flow(model, tangent, free, h_index)
+    rates, slopes = _flow(model, tangent, free, h_index, time)
 
     def corrected(x: np.ndarray) -> np.ndarray:
         for _ in range(CORRECTIONS if s.invariants.numel() else 0):
             put(x)
-            moved = np.array(correction(*model.arguments()), dtype=float).ravel()[free]
-            x = x + np.concatenate([moved, np.zeros(nh)])
+            x = x + np.concatenate([correction()[free], np.zeros(nh)])
         return x
 
     whole = np.full(len(still), np.inf)
@@ -70,15 +70,15 @@ def settled(
 
 
 def _flow(
-    model: SystemAtPoint, tangent: Tangent, free: np.ndarray, h_index: np.ndarray
+    model: SystemAtPoint, tangent: Tangent, free: np.ndarray, h_index: np.ndarray, time: np.ndarray
 ) -> tuple[Callable[[], np.ndarray], Callable[[], np.ndarray]]:
     """Rates of change (n,) of the places that are free, and their slopes (n, n), where the context stands."""
     s = model.system
     if not len(h_index):
-        derivative = s.function("derivative", lambda: [s.derivative])
+        derivative = model.bound(s.function("derivative", lambda: [s.derivative]), time)
         own = lambda: tangent.rates().own if s.delays else model.continuous()[0]
         return (
-            lambda: np.array(derivative(*model.arguments()), dtype=float).ravel()[free],
+            lambda: derivative()[free],
             lambda: np.asarray(own()[np.ix_(free, free)]),
         )
     last = {int(place): (segment, k) for segment in s.schedule for k, place in enumerate(segment.writes)}
@@ -94,13 +94,18 @@ def _flow(
         jacobians = [ca.jacobian(e, v) for e in (rates, missed) for v in (moving, s.w)]
         return [ca.densify(e) for e in (rates, *jacobians)]
 
-    function = s.function(f"settling:{free.tolist()}:{h_index.tolist()}", made)
+    function = model.bound(s.function(f"settling:{free.tolist()}:{h_index.tolist()}", made), time)
+    n, unknown = len(free) + len(h_index), len(model.context.w)
 
     def slopes() -> np.ndarray:
-        own, by_w, of_w, w = (np.array(e, dtype=float) for e in function(*model.arguments())[1:])
-        return np.asarray(own - by_w @ np.linalg.solve(w, of_w) if w.size else own)
+        function()
+        shapes = ((n, n), (n, unknown), (unknown, n), (unknown, unknown))
+        own, by_w, of_w, w = (
+            e.reshape(shape, order="F") for e, shape in zip(function.outputs[1:], shapes, strict=True)
+        )
+        return np.asarray(own - by_w @ np.linalg.solve(w, of_w) if w.size else own.copy())
 
-    return lambda: np.array(function(*model.arguments())[0], dtype=float).ravel(), slopes
+    return lambda: function().copy(), slopes
 
 
 def _period(s: System, segment: Segment) -> float:

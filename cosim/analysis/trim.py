@@ -192,7 +192,9 @@ class _Trim:
         self.settles = not len(y) and not self.given
         v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.h_index), s.w)
         key = f"trim:{self.x_index.tolist()}:{self.h_index.tolist()}:{list(y)}"
-        self.function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
+        function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
+        self._time = np.zeros(1)
+        self._equations = self.model.bound(function, self._time)
 
     def _target(self, name: str, value: Any) -> np.ndarray:
         s = self.model.system
@@ -230,10 +232,11 @@ class _Trim:
         c = self.model.context
         nx, nh = len(self.x_index), len(self.h_index)
         c.x[self.x_index], c.h[self.h_index], c.w[:] = v[:nx], v[nx : nx + nh], v[nx + nh :]
-        r, jacobian = self.function(*self.model.arguments())
-        residual = np.array(r, dtype=float).ravel()
+        self._time[0] = c.t
+        residual = self._equations().copy()
         residual[self.goal_at] -= self.goal
-        return residual, np.array(jacobian, dtype=float).reshape(len(residual), len(v))
+        jacobian = self._equations.outputs[1].reshape(len(v), len(residual)).T  # column after column
+        return residual, np.array(jacobian, order="C")
 
     def solve(self, tolerance: float) -> OperatingPoint:
         """The equilibrium, with every switch on the side on which a run that begins there has it."""

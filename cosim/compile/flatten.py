@@ -28,6 +28,7 @@ from blocks.contract.trace import LIBRARY, TraceCache, Traced, trace
 from blocks.errors import PlantloopError, WiringError
 from cosim.columns import pick, stack
 from cosim.compile.additions import NOTHING_ADDED, Additions, put_in
+from cosim.compile.block_invariants import correction, invariant_names, rounding, tolerances
 from cosim.compile.conditions import at_rest, obey, settle_rates
 from cosim.compile.expressions import Expressions
 from cosim.compile.feedthrough import feeds_of
@@ -193,9 +194,9 @@ class _Writer:
         shown = ShownSignals(self.v)
         signals = shown.found(between)
         invariants = stack(self._block_parts(between, "invariants"))
-        correction = stack(self._corrections(between))
+        brings_back = correction(self.placed, between)
         if self.v.rates:
-            everywhere = [derivative, residual, accepted[0], invariants, correction]
+            everywhere = [derivative, residual, accepted[0], invariants, brings_back]
             everywhere += [part for delay in delays for part in (delay.signal, delay.seconds)]
             events, signals = without_idle_events(
                 list(self._following(between)), events, schedule, signals, everywhere
@@ -222,10 +223,10 @@ class _Writer:
             delays=delays,
             draws=self._draws(),
             invariants=invariants,
-            tolerances=self._tolerances(),
-            invariant_names=self._invariant_names(),
-            correction=correction,
-            rounding=self._rounding(),
+            tolerances=tolerances(self.placed),
+            invariant_names=invariant_names(self.placed),
+            correction=brings_back,
+            rounding=rounding(self.placed),
             terms=named_terms(self.placed, between),
             implicit=partial(implicit_solutions, self.placed, between),
             port_rates={".".join(port): text for port, text in self.port_rates.items()},
@@ -471,40 +472,6 @@ class _Writer:
                 value, symbol = between.memory(inst.path, m.name), inst.symbols[m.name]
                 if m.rest is not None or not ca.depends_on(value, symbol):
                     yield FollowingBranch(f"{inst.path}.{m.name}", symbol, value)
-
-    def _tolerances(self) -> np.ndarray:
-        found = [np.zeros(0)]
-        for inst in self.placed.values():
-            d = inst.traced.declared
-            found += [np.full(g.numel(), tol) for g, tol in zip(d.invariants, d.tolerances, strict=True)]
-        return np.concatenate(found)
-
-    def _invariant_names(self) -> tuple[tuple[str, str], ...]:
-        return tuple(
-            (inst.path, name)
-            for inst in self.placed.values()
-            for names in inst.traced.declared.invariant_names
-            for name in names
-        )
-
-    def _rounding(self) -> np.ndarray:
-        parts = [
-            np.full(m.size, inst.traced.declared.rounding)
-            for inst in self.placed.values()
-            for m in inst.memories(ContinuousState)
-        ]
-        return np.concatenate([np.zeros(0), *parts])
-
-    def _corrections(self, between: Expressions) -> list[ca.SX]:
-        found = []
-        for inst in self.placed.values():
-            states = inst.memories(ContinuousState)
-            if all(m.correction is None for m in states):
-                found += [ca.SX.zeros(m.size) for m in states]
-            else:
-                parts = [ca.SX.zeros(m.size) if m.correction is None else m.correction for m in states]
-                found.append(between.of(inst.path, "correction", ca.vertcat(*parts)))
-        return found
 
     def _block_parts(self, between: Expressions, what: str) -> list[ca.SX]:
         return [

@@ -108,7 +108,8 @@ def test_a_stiff_solver_takes_the_derivatives_of_the_fmu(engine: str) -> None:
 @versions
 @both
 def test_time_events_and_the_end_of_the_run(version: str, engine: str) -> None:
-    r = simulate(alone(FMU(build_fmu("stair", version=version), kind="me")), until=50.0, engine=engine)
+    fmu = FMU(build_fmu("stair", version=version), kind="me")
+    r = simulate(alone(fmu), until=50.0, engine=engine, max_step=0.1)
     assert "terminateSimulation" in r.message
     assert r.time[-1] == pytest.approx(9.0, abs=1e-12)
     assert r["unit.counter"][-1, 0] == 10
