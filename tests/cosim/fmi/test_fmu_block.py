@@ -143,7 +143,7 @@ def test_the_end_that_a_unit_asks_for(version: str, engine: str) -> None:
 def test_the_end_is_the_last_row_asked_for_or_not(kind: str, engine: str) -> None:
     d = Diagram("end")
     d.add("stair", FMU(build_fmu("stair"), kind=kind, sample=0.2 if kind == "cs" else None))
-    r = simulate(d, until=100.0, log_at=[3.5, 50.0], engine=engine)
+    r = simulate(d, until=100.0, log_at=[3.5, 50.0], max_step=0.1, engine=engine)
     assert r.time == pytest.approx([3.5, 9.0], abs=1e-12)
     assert r["stair.counter"].ravel().tolist() == [4.0, 10.0]
 
