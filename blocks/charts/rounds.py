@@ -74,6 +74,7 @@ class Rounds:
         self.tree, self.clock, self.variables, self.events = tree, clock, variables, events
         self.readable, self.happened, self.continuous = readable, happened, continuous
         self._durations: dict[int, ca.SX] = {}
+        self._moving = ca.vertcat(clock.time, *map(column, readable.values()))  # what guards may cross by
         listed = [_wanted(tree, t) for t in transitions]
         self.transitions = sorted(listed, key=lambda w: len(w.source.line()))
         every = [tree.root, *tree.nodes]
@@ -133,9 +134,12 @@ class Rounds:
         return ChartValues(known, frozenset(self.variables), elapsed, self.events)
 
     def guard(self, w: Wanted, env: Env, first: ca.SX) -> ca.SX:
-        """Does a transition want to fire, as far as its guard and event say; in the `first` round?"""
+        """Does a transition want to fire, as far as its guard and event say; in the `first` round?
+
+        Where one has crossed, those on their thresholds hold, but not those of the chart's own values alone.
+        """
         found = condition(w.given.guard, self.values(env, w.source))
-        if self.clock.crossed is not None and w.given.guard is not None:
+        if self.clock.crossed is not None and ca.depends_on(found, self._moving):
             on = ca.logic_and(first, distance(found) >= -ON_THRESHOLD)
             found = ca.logic_or(found, ca.logic_and(self.clock.crossed, on))
         if w.given.on:  # an event is over when it has had its round

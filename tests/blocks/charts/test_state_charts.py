@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from blocks import (
+    Clock,
     Constant,
     Integrator,
     Ramp,
@@ -540,3 +541,18 @@ def test_every_event_that_one_chart_sends_calls_another():
     assert r["at_once.lit"][:, 0].tolist() == [0, 1, 1, 1, 0, 0, 1, 1]
     assert r["sampled.lit"][:, 0].tolist() == [0, 0, 1, 1, 1, 0, 0, 1]
     assert r["rises.lit"][:, 0].tolist() == [0, 1, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("crosses", ["u > 0.625", "u >= 0.625", "time > 0.625", "after(0.625)"])
+def test_values_that_are_equal_are_not_unequal_where_another_guard_crosses(crosses):
+    """p = q = 0 and u = t: at t = 0.625 the chart goes to "c", and to "b" never."""
+    d = Diagram("d")
+    chart = StateChart(
+        inputs=["u"],
+        outputs={"p": 0.0, "q": 0.0},
+        states=[State("a"), State("b"), State("c")],
+        transitions=[Transition("a", "b", "p > q"), Transition("a", "c", crosses)],
+    )
+    d.add("t", Clock()) >> d.add("chart", chart)
+    r = simulate(d, 1.0, log_at=[0.0, 0.5, 0.75, 1.0], engine="reference")
+    assert r["chart.state"][:, 0].tolist() == [0.0, 0.0, 2.0, 2.0]
