@@ -94,6 +94,7 @@ class Dependencies:
                 self.old |= old
             graph, cyclic = self._split_cycles()
         self.ordered = graph
+        self._follow_loops(graph)
         if not cyclic:
             return self._sorted
         loops = [c for c in cyclic if not self._expected(c) and self._coincides(graph.subgraph(c))]
@@ -142,6 +143,15 @@ class Dependencies:
                 self.read_in_loop.setdefault(node.path, set()).update(read)
             found = True
         return found
+
+    def _follow_loops(self, graph: nx.DiGraph) -> None:
+        """Timed events behind those of cycles are repeated with them, where what they read has changed."""
+        events = [n for n in graph if n.kind is TimedEvents and n.path in self.read_in_loop]
+        behind = set().union(*(nx.descendants(graph, n) for n in events))
+        for node in behind:
+            if node.kind is TimedEvents and node.path not in self.read_in_loop:
+                read = {(n.path, n.kind, n.name) for n in graph.predecessors(node) if n in behind}
+                self.read_in_loop[node.path] = read
 
     def _follows(self, graph: nx.DiGraph, cycle: set[SignalNode], events: SignalNode) -> tuple[bool, bool]:
         """Do outputs in the cycle follow what events of their block read there? No continuous state?"""

@@ -16,6 +16,7 @@ import pytest
 
 from blocks import (
     Constant,
+    DiscreteIntegrator,
     DiscreteStateSpace,
     Equations,
     Function,
@@ -343,3 +344,40 @@ def test_an_output_that_follows_its_input_at_once_settles_or_is_an_error(
         simulate(
             fed_back({"unit": FMU(unit, kind="me"), "gain": Gain(1.5)}, Constant(1.0)), 1.0, engine=engine
         )
+
+
+@pytest.fixture(scope="module")
+def chained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """At 10 Hz: a stair, a sum of it, a sample of that; and a wire that makes a loop of units."""
+    d = Diagram("chained")
+    blocks = {
+        "stair": RepeatingSequenceStair([1.0, -1.0, 0.5], sample="1/10"),
+        "sum": DiscreteIntegrator(sample="1/10", method="backward", initial=2.0),
+        "held": Hold(sample="1/10"),
+        "wire": Gain(1.0),
+    }
+    for name, block in blocks.items():
+        d.add(name, block)
+        if name != "stair":
+            d.connect(d.inport(f"to_{name}"), f"{name}.u")
+        d.outport(name, f"{name}.y")
+    return export_fmu(d, tmp_path_factory.mktemp("chained") / "chained.fmu", version="2.0", kinds=("me",))
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_unit_behind_a_loop_sees_what_it_settles_to(chained: Path, engine: str) -> None:
+    """The first unit sums what the second gives, which reads a wire of it; the third samples the sum.
+
+    The first one's events are repeated; the third went on with a sum of old and new, and lagged by a tick.
+    """
+    d = Diagram("d")
+    for name in ("a", "b", "c"):
+        d.add(name, FMU(chained))
+    d.connect("b.stair", "a.to_sum")
+    d.connect("a.wire", "b.to_wire")
+    d.connect("a.sum", "c.to_held")
+    d.ground("a.to_held", "a.to_wire", "b.to_sum", "b.to_held", "c.to_sum", "c.to_wire")
+    r = simulate(d, 0.4, log_at=[0.0, 0.05, 0.1, 0.2, 0.3, 0.4], engine=engine)
+    expected = 2.0 + 0.1 * np.array([1.0, 1.0, 0.0, 0.5, 1.5, 0.5])
+    np.testing.assert_allclose(r["a.sum"][:, 0], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(r["c.held"][:, 0], expected, rtol=0, atol=1e-12)
