@@ -16,6 +16,7 @@ from blocks import (
     Step,
     TimeTable,
 )
+from blocks.errors import BlockError
 from cosim import Diagram, simulate
 from tests.helpers.solo import Solo
 
@@ -85,3 +86,22 @@ def test_a_quantizer_goes_several_levels_at_once(engine, turn):
     r = simulate(d, 1.2, log_at=[0.2, 0.9, 1.1], engine=engine)
     assert r["q.y"][:, 0].tolist() == [2 * turn, 3 * turn, -4 * turn]
     assert len([e for e in r.events if e.name.startswith("q.")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("block", "wanted"),
+    [
+        (DeadZone(-0.5, 1.0), [-1.5, 0.0, 0.0, 0.0, 2.0]),
+        (DeadZone([-0.5, -0.5, 0.0, -1.0, 2.5], 3.0), [-1.5, 0.0, 0.0, 0.0, 0.0]),
+    ],
+)
+def test_what_lies_in_a_dead_zone_and_beyond(block, wanted):
+    d = Diagram("zone")
+    d.add("u", Constant([-2.0, -0.5, 0.0, 1.0, 3.0])) >> d.add("it", block)
+    assert simulate(d, 0.0, log_at=[0.0], engine="reference")["it.y"][0] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("kind", [Saturation, DeadZone])
+def test_limits_in_the_wrong_order_are_refused(kind):
+    with pytest.raises(BlockError, match="low is 1.0, expected at most high"):
+        kind(1.0, -1.0)
