@@ -16,6 +16,7 @@ from blocks import (
     Step,
     TimeTable,
 )
+from blocks.contract.trace import trace
 from blocks.errors import BlockError
 from cosim import Diagram, simulate
 from tests.helpers.solo import Solo
@@ -105,3 +106,9 @@ def test_what_lies_in_a_dead_zone_and_beyond(block, wanted):
 def test_limits_in_the_wrong_order_are_refused(kind):
     with pytest.raises(BlockError, match="low is 1.0, expected at most high"):
         kind(1.0, -1.0)
+
+
+def test_limits_of_another_size_than_the_signal_are_refused_by_the_name_of_the_block():
+    for kind in (Saturation, DeadZone):
+        with pytest.raises(BlockError, match=rf"^{kind.__name__}: sizes differ: u has 3, low has 2"):
+            trace(kind([-1.0, -2.0], [1.0, 2.0]), {"u": 3})
