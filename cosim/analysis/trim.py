@@ -26,6 +26,7 @@ from cosim.slots import MemorySlot, Slot
 from cosim.system import System
 
 ROUNDS = 20  # of solving with the modes of the point found last
+SAMPLED = 3  # of them in which a sampled diagram is let go, which takes a while
 
 
 def trim(
@@ -189,7 +190,7 @@ class _Trim:
             for segment in at_ticks for k in range(len(segment.writes))
         ]  # fmt: skip
         self.goal_at = slice(len(resting), len(resting) + len(self.goal))
-        self.settles = not len(y) and not self.given
+        self.lettings = 0 if len(y) or self.given else SAMPLED if len(self.h_index) else ROUNDS
         v = ca.vertcat(pick(s.x, self.x_index), pick(s.h, self.h_index), s.w)
         key = f"trim:{self.x_index.tolist()}:{self.h_index.tolist()}:{list(y)}"
         function = s.function(key, lambda: [equations, ca.densify(ca.jacobian(equations, v))])
@@ -287,7 +288,8 @@ class _Trim:
             if self._misses(found, tolerance):
                 better = damped_newton(self._evaluate, guess, self.low, self.high)
                 found = found if self._misses(better, tolerance) else better
-        if self._misses(found, tolerance) and self.settles:
+        if self._misses(found, tolerance) and self.lettings:
+            self.lettings -= 1
             self._evaluate(start)
             rest = settled(self.model, self.x_index, self.h_index, (self.low, self.high))
             downhill = damped_newton(self._evaluate, rest, self.low, self.high)
