@@ -52,7 +52,7 @@ def own_folders(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLANTLOOP_CACHE", os.environ.get("PLANTLOOP_TEST_CACHE", str(shared)))
         patch.setenv("PLANTLOOP_TEST_UNITS", str(units))
-        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("t")))  # short: names of sockets have a limit
         patch.setattr(tempfile, "tempdir", None)  # found again from TMPDIR
         yield
 

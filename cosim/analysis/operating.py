@@ -216,11 +216,14 @@ class SystemAtPoint:
 
         In sampled diagrams with opened signals, which ticks would show otherwise, they stay.
         """
+        if not self._sides.several or (self.opened and self.system.rates):
+            return
         with self.looking():
-            if self._sides.open and not (self.opened and self.system.rates):
+            if self.opened:
                 self._moved = True
-                if self.opened:
-                    self._find_all()
+                self._find_all()
+            if self._sides.open:
+                self._moved = True
                 self._sides.begin_with_these()
                 self._sides.find()
 

@@ -87,11 +87,10 @@ class Triangle:
         from scipy.sparse import csr_array
         from scipy.sparse.linalg import splu
 
-        row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))  # of each entry
         norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         self._natural, shares = natural, norms / natural
         self._norms = np.where(shares > NOTHING * shares.max(initial=0.0), norms, np.inf)
-        unit = csr_array((A.data * (1 / self._norms)[row], A.indices, A.indptr), shape=A.shape, copy=True)
+        unit = csr_array(A.multiply(1 / self._norms[:, None]))
         unit.data[np.abs(unit.data) < ROUNDING] = 0.0
         unit.eliminate_zeros()
         self._unit, self._order = unit, _narrow(unit)
