@@ -52,6 +52,11 @@ def _locked(url: str) -> tuple[int, bool]:
                 Path(url).mkdir()
                 fresh = True
             place = os.open(url, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError as error:  # another run removed it, or the folder it is in, since the line before
+            if time.monotonic() > end:
+                raise cannot_write(url, error) from error
+            time.sleep(RETRY)
+            continue
         except OSError as error:
             raise cannot_write(url, error) from error
         if _lock(place, True) and _still_there(url, place):

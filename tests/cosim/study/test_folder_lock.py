@@ -126,6 +126,30 @@ def test_who_makes_a_folder_removes_it_also_if_it_was_there_a_moment_before(tmp_
     assert not out.exists()
 
 
+def test_a_folder_that_goes_between_two_calls_of_the_system_is_made_again(tmp_path, monkeypatch):
+    """Another run that failed removes its empty folder after it was found and before it is opened."""
+    out, plain, opened = tmp_path / "out", os.open, []
+    out.mkdir()
+
+    def late(*given):
+        if not opened:
+            out.rmdir()
+        opened.append(given)
+        return plain(*given)
+
+    monkeypatch.setattr(folder_lock.os, "open", late)
+    with alone_in(str(out)):
+        assert out.is_dir()
+    assert len(opened) == 2
+    assert not out.exists()  # the second one is ours
+
+
+def test_a_link_that_leads_nowhere_is_said(tmp_path, impatient):
+    (tmp_path / "out").symlink_to(tmp_path / "missing")
+    with pytest.raises(PlantloopError, match="cannot write to .*No such file"), alone_in(str(tmp_path / "out")):
+        pass
+
+
 def test_what_cannot_be_made_is_said(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(PlantloopError, match="cannot write to"), alone_in(str(tmp_path / "file" / "out")):
