@@ -336,14 +336,12 @@ class Diagram(DiagramWires):
         key = (solve_loops, perturb, driven, opened)
         if key not in flat:
             drawn = self.netlist()
-            if driven == "held" and drawn.uncoupled() is drawn:
-                driven = False  # nothing steps itself
-            same = (solve_loops, perturb, driven, opened)
-            if same not in flat:
+            if driven == "held" and drawn.uncoupled() is drawn:  # nothing steps itself
+                flat[key] = self.system(solve_loops, perturb, opened=opened)
+            else:
                 cache = self.kept("traced").pop("now", None)
                 found = flatten(drawn, solve_loops, perturb, driven=driven, opened=opened, cache=cache)
-                flat[same] = replace(found, prefix=self.prefix)
-            flat[key] = flat[same]
+                flat[key] = replace(found, prefix=self.prefix)
         return flat[key]
 
     def view(

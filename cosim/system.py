@@ -31,6 +31,7 @@ from blocks.contract.memories import ContinuousState, CountedInstants, DiscreteS
 from blocks.contract.rate import Ticks
 from blocks.errors import PlantloopError, near_miss
 from cosim.columns import stack
+from cosim.function_text import text_of
 from cosim.functions import Arguments, PureFunction
 from cosim.names import Names, component_names, listed, that_fit
 from cosim.segments import Segment
@@ -486,20 +487,3 @@ class System:
 def _remade(remake: Callable[[], System], prefix: str) -> System:
     """What `System.__reduce__` stands for."""
     return replace(remake(), prefix=prefix)
-
-
-def text_of(function: ca.Function) -> str:
-    """All of a function as text; what Python computes inside it counts by its name only."""
-    try:
-        return str(function.serialize())
-    except RuntimeError:  # a call of a Python function cannot be serialised
-        steps = (
-            (function.instruction_id(k), function.instruction_input(k), function.instruction_output(k))
-            for k in range(function.n_instructions())
-        )
-        constants = [c for k in range(function.n_instructions()) if (c := _constant(function, k)) is not None]
-        return repr((list(steps), constants))
-
-
-def _constant(function: ca.Function, k: int) -> float | None:
-    return function.instruction_constant(k) if function.instruction_id(k) == ca.OP_CONST else None

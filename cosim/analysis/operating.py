@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -167,7 +168,7 @@ class SystemAtPoint:
             for k in range(g.size)
         ]
         self._results = ca.vertcat(s.derivative, self.output, s.residual)
-        self.rounding = rounding_between(diagram, s, wanted, shown, opened)
+        self._paths = (diagram, s, wanted, shown, opened)
         self.opened = [(n, s.perturbed[n].index, s.signal(n).expression) for n in opened]
         self._variables = ca.vertcat(s.x, pick(s.h, self.input_index), s.w[: s.residual.numel()])
         self._jacobian: Bound | None = None
@@ -178,6 +179,11 @@ class SystemAtPoint:
             [n.removeprefix(self.prefix) for n in component_names(slots, size)]
             for slots, size in ((s.states, len(s.x0)), (s.held, len(s.h0)))
         )
+
+    @cached_property
+    def rounding(self) -> dict[str, Block]:
+        """What rounds in it by its path: see `rounding_between`."""
+        return rounding_between(*self._paths)
 
     def place(
         self,

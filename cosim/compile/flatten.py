@@ -66,6 +66,7 @@ S = TypeVar("S", bound=Slot)
 Look = Callable[[Mapping[str, PlacedBlock], Expressions], None]
 
 
+@no_numbers()
 def flatten(
     diagram: Netlist,
     solve_loops: bool = False,
@@ -95,42 +96,41 @@ def flatten(
     WiringError            everything that is wrong with names, connections and sizes, together
     AlgebraicLoopError     signals that depend on themselves at one instant, hop by hop
     """
-    with no_numbers():
-        cache = TraceCache(library=LIBRARY) if cache is None else cache
-        if driven:
-            diagram = diagram.uncoupled() if driven == "held" else diagram.driven()
-        wiring = expand(diagram, cache, masks)
-        put_in(wiring, added, cache)
-        leave_open(wiring, frozenset((*perturb, *opened)))
-        traced = resolve_sizes(wiring, cache)
-        units = follow_units(wiring, traced, refuse=inspect is None)
-        if inspect is not None:
-            inspect(wiring, units)
-        placed: dict[str, PlacedBlock] = {}
-        problems = []
-        _trace_apart(wiring.blocks, traced)
-        for path, block in wiring.blocks.items():
-            drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
-            try:
-                traced[path] = wiring.masks.link(path, block, traced[path], cache)
-                placed[path] = PlacedBlock(path, block, traced[path], traced[path].values(block), drivers)
-            except PlantloopError as error:
-                problems.append(f"block '{path}': {error}")
-        if problems:
-            raise WiringError(problems, path=diagram.name)
-        wiring.masks.compute()
-        convert(placed, units, cache)
-        settle_rates(placed, wiring.parts, cache)
-        port_rates = insert_holds(placed, cache, bool(opened))
-        obey(placed, wiring.parts)
-        vectors = Vectors(placed, wiring.borders, wiring.masks, perturb, opened, units)
-        vectors.move_parameters(added)
-        found = _Writer(diagram.name, vectors, port_rates, wiring.outports, solve_loops).system(look)
-        return replace(
-            found,
-            drawn=diagram,
-            remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven, opened=opened),
-        )
+    cache = TraceCache(library=LIBRARY) if cache is None else cache
+    if driven:
+        diagram = diagram.uncoupled() if driven == "held" else diagram.driven()
+    wiring = expand(diagram, cache, masks)
+    put_in(wiring, added, cache)
+    leave_open(wiring, frozenset((*perturb, *opened)))
+    traced = resolve_sizes(wiring, cache)
+    units = follow_units(wiring, traced, refuse=inspect is None)
+    if inspect is not None:
+        inspect(wiring, units)
+    placed: dict[str, PlacedBlock] = {}
+    problems = []
+    _trace_apart(wiring.blocks, traced)
+    for path, block in wiring.blocks.items():
+        drivers = [wiring.drivers.get((path, i.name)) for i in traced[path].declared.inputs]
+        try:
+            traced[path] = wiring.masks.link(path, block, traced[path], cache)
+            placed[path] = PlacedBlock(path, block, traced[path], traced[path].values(block), drivers)
+        except PlantloopError as error:
+            problems.append(f"block '{path}': {error}")
+    if problems:
+        raise WiringError(problems, path=diagram.name)
+    wiring.masks.compute()
+    convert(placed, units, cache)
+    settle_rates(placed, wiring.parts, cache)
+    port_rates = insert_holds(placed, cache, bool(opened))
+    obey(placed, wiring.parts)
+    vectors = Vectors(placed, wiring.borders, wiring.masks, perturb, opened, units)
+    vectors.move_parameters(added)
+    found = _Writer(diagram.name, vectors, port_rates, wiring.outports, solve_loops).system(look)
+    return replace(
+        found,
+        drawn=diagram,
+        remake=partial(flatten, diagram, solve_loops, perturb, added=added, driven=driven, opened=opened),
+    )
 
 
 def _trace_apart(blocks: dict[str, Block], traced: dict[str, Traced]) -> None:

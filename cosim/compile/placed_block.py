@@ -10,11 +10,10 @@ import casadi as ca
 from blocks.contract.block import Block
 from blocks.contract.declared import Output
 from blocks.contract.memories import Memory, Refreshed
-from blocks.contract.trace import BlockNumbers, Traced
+from blocks.contract.trace import NOTHING, BlockNumbers, Traced
 from cosim.compile.netlist import Port
 
 M = TypeVar("M", bound=Memory)
-NONE = ca.SX(0, 1)
 
 
 @dataclass
@@ -35,9 +34,9 @@ class PlacedBlock:
     drivers: list[Port | None]
     before: str = ""
     symbols: dict[str, ca.SX] = field(default_factory=dict)
-    own: ca.SX = NONE
-    p: ca.SX = NONE
-    ticks: ca.SX = NONE
+    own: ca.SX = NOTHING
+    p: ca.SX = NOTHING
+    ticks: ca.SX = NOTHING
     obeys: bool = False
 
     @property

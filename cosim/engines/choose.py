@@ -16,6 +16,7 @@ from cosim.settings import RunSettings
 from cosim.system import System
 
 
+@no_numbers()
 def choose(system: System, settings: RunSettings, context: Context) -> Engine:
     """The engine a user asked for; "auto" is native where that is possible.
 
@@ -24,10 +25,9 @@ def choose(system: System, settings: RunSettings, context: Context) -> Engine:
     PlantloopError      "native" was asked for, and something has no C code
     CompilerError, CacheError   "native" was asked for, and there is no compiler, or it failed
     """
-    with no_numbers():
-        if settings.coupling is not None or system.units:
-            return _coupled(system, settings, settings.coupling or Coupling(), context)
-        return _alone(system, settings, context)
+    if settings.coupling is not None or system.units:
+        return _coupled(system, settings, settings.coupling or Coupling(), context)
+    return _alone(system, settings, context)
 
 
 def _coupled(system: System, settings: RunSettings, coupling: Coupling, context: Context) -> Engine:

@@ -20,7 +20,7 @@ from blocks.contract.rate import Rate, Ticks
 from blocks.contract.recipes import written
 from blocks.errors import shown
 from cosim.fmi.clock_schedule import common_interval
-from cosim.fmi.co_simulation import define_co_simulation, driven_co_simulation
+from cosim.fmi.co_simulation_block import define_co_simulation, driven_co_simulation
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu_picture import fmu_picture

@@ -52,7 +52,7 @@ def _locked(url: str) -> tuple[int, bool]:
                 Path(url).mkdir()
                 fresh = True
             place = os.open(url, os.O_RDONLY | os.O_DIRECTORY)
-        except FileNotFoundError as error:  # another run removed it, or the folder it is in, since the line before
+        except FileNotFoundError as error:  # removed by another run since it was found or made
             if time.monotonic() > end:
                 raise cannot_write(url, error) from error
             time.sleep(RETRY)

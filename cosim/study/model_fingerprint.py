@@ -23,7 +23,8 @@ from blocks.contract.block import Block
 from blocks.contract.callback import PythonCall
 from blocks.contract.memories import CountedInstants
 from blocks.files import is_file
-from cosim.system import System, text_of
+from cosim.function_text import text_of
+from cosim.system import System
 
 DEPTH = 12  # most levels of objects inside one another
 PLAIN = (bool, int, float, complex, str, bytes, type(None))

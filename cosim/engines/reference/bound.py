@@ -36,12 +36,13 @@ class BoundWhenCalled(Bound):
 
     def __init__(self, make: Callable[[], ca.Function], arguments: list[np.ndarray]) -> None:
         self.outputs = []
-        self._make, self._arguments, self._made = make, arguments, False
+        self._make: Callable[[], ca.Function] | None = make
+        self._arguments = arguments
 
     def __call__(self) -> np.ndarray:
         """As of `Bound`."""
-        if not self._made:
+        if self._make is not None:
             super().__init__(self._make(), self._arguments)
-            self._made = True
+            self._make = None
         self._evaluate()
         return self.outputs[0]

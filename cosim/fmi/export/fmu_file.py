@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Unpack
 
 from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
+from blocks.contract.user_lines import warn_user
 from blocks.errors import PlantloopError, near_miss
 from blocks.files import replacing
 from cosim.block_alone import system_of
@@ -137,11 +137,10 @@ def export_fmu(
 def _warn_of_slopes(system: System) -> None:
     """Of equations that follow the slope of an input, of which an importer gives values only."""
     if names := [name for name, in_equations in system.input_slopes.items() if in_equations]:
-        warnings.warn(
-            f"{', '.join(map(repr, names))} of diagram '{system.name}' follows how fast an input changes, "
-            "which FMI does not tell: it counts as 0, as for an input that is held. Put what drives "
-            "the input into the FMU.",
-            stacklevel=4,
+        warn_user(
+            f"equations of diagram '{system.name}' follow how fast these inputs change, which FMI does not "
+            f"tell: {', '.join(map(repr, names))}. They count as held, their slopes as 0. Put what drives "
+            "them into the FMU."
         )
 
 

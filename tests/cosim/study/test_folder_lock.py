@@ -146,7 +146,10 @@ def test_a_folder_that_goes_between_two_calls_of_the_system_is_made_again(tmp_pa
 
 def test_a_link_that_leads_nowhere_is_said(tmp_path, impatient):
     (tmp_path / "out").symlink_to(tmp_path / "missing")
-    with pytest.raises(PlantloopError, match="cannot write to .*No such file"), alone_in(str(tmp_path / "out")):
+    with (
+        pytest.raises(PlantloopError, match="cannot write to .*No such file"),
+        alone_in(str(tmp_path / "out")),
+    ):
         pass
 
 

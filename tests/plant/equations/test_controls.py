@@ -27,8 +27,6 @@ from plant.elements import (
     Reference_Marker,
     Reference_Matrix,
     Reference_Variable,
-    Sensor_Evaluate,
-    Sensor_Event,
 )
 from plant.equations.controls import realisation
 from plant.reporting import PlantWarning
@@ -311,60 +309,6 @@ def test_arrays_have_one_owner():
     ]
     with pytest.raises(ModelError, match=r"Control_SISO id=2: x_array_id=2 is filled by Control_SISO id=1"):
         trace(slider(*elements), {})
-
-
-# --- sensors --------------------------------------------------------------------------------------------
-def test_sensor_stores_a_value_at_its_event():
-    """At x = 1 (t = 0.8 with v = 1.25) the time is stored; SENVAL is 0 before."""
-    elements = [
-        Sensor_Event(id=1, expr="DX(20)", value=1.0, compare="GE", evaluate_id=7),
-        Sensor_Evaluate(id=7, expr="100*TIME"),
-        Reference_Variable(id=1, expr="SENVAL(7)"),
-    ]
-    y = run(slider(*elements, outputs(1), v=1.25), np.array([0.0, 0.79, 0.81, 2.0]))["plant.y"].ravel()
-    assert y == pytest.approx([0.0, 0.0, 80.0, 80.0], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("compare", "expr", "end"), [("GE", "DX(20)", 0.8), ("LE", "2 - DX(20)", 0.8), ("EQ", "DX(20)", 0.8)]
-)
-def test_sensor_ends_the_run(compare, expr, end):
-    sensor = Sensor_Event(id=1, label="limit", expr=expr, value=1.0, compare=compare, halt=True)
-    r = run(slider(sensor, v=1.25), np.array([0.0, 0.5, 2.0]))
-    assert r.events[0].time == pytest.approx(end, abs=1e-9)
-    assert r.time[-1] == r.events[0].time and 'Sensor_Event id=1 "limit": reached 1' in r.message
-
-
-def test_sensor_against_its_direction_does_not_fire():
-    sensor = Sensor_Event(id=1, expr="DX(20)", value=1.0, compare="LE", halt=True)
-    assert run(slider(sensor, v=1.25), np.array([0.0, 2.0])).time[-1] == 2.0
-
-
-def test_sensor_without_an_action_is_mentioned():
-    with pytest.warns(PlantWarning) as caught:
-        slider(Sensor_Event(id=1, expr="DX(20)", value=1.0, stepsize=1e-3, hmax=0.1, dt=0.2))
-    texts = [str(w.message) for w in caught]
-    assert any("Sensor_Event id=1: dt, stepsize, hmax change nothing" in t and "max_step" in t for t in texts)
-    assert any("Sensor_Event id=1: has no effect" in t for t in texts)
-
-
-@pytest.mark.parametrize("engine", ["reference", "native"])
-def test_sensor_prints_and_restarts(engine):
-    """At x = 1 the instant is among the events, with the values of all outputs, and a step ends there."""
-    elements = [
-        Sensor_Event(id=1, label="mark", expr="DX(20)", value=1.0, compare="GE", print=True, restart=True),
-        Reference_Variable(id=1, expr="DX(20)**2"),
-        Reference_Variable(id=2, expr="VX(20)"),
-        Post_Request(id=3, type="EXPRESSION", expr1="3*TIME"),
-    ]
-    d = Diagram("marks")
-    d.add("plant", slider(*elements, outputs(1, 2), v=1.25))
-    r = simulate(d, until=2.0, log_every="step", engine=engine)
-    (event,) = r.events
-    assert event.time == pytest.approx(0.8, abs=1e-12) and event.name.endswith("mark_1")
-    assert event.after["plant.mark_1.y"] == pytest.approx((1.0, 1.25))
-    assert event.after["plant.mark_1.request_3"] == pytest.approx((2.4,))
-    assert np.min(np.abs(r.time - event.time)) == 0.0
 
 
 # --- forces ---------------------------------------------------------------------------------------------
