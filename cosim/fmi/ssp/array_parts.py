@@ -12,28 +12,24 @@ from blocks.contract.block import Block
 from cosim.fmi.description import FMUDescription
 from cosim.fmi.ssp.connection_ends import ConnectionEnds, Ends
 from cosim.fmi.ssp.ssp_errors import fault
-from cosim.fmi.ssp.structure import ConnectorLink, ParameterValue, StructuredSystem
+from cosim.fmi.ssp.structure import ConnectorLink
 from cosim.fmi.ssp.wires import ArrayComponent, GatheredArray
 
 
 class ArrayParts:
     """The array parts of one system.
 
-    file : for messages; values : given to what is in the system, by "element.name"
+    file : for messages; given : values of inputs of what is in the system, in their units
     """
 
     def __init__(
         self,
         file: str,
-        system: StructuredSystem,
         descriptions: Mapping[str, FMUDescription],
         ends: ConnectionEnds,
-        values: tuple[ParameterValue, ...],
+        given: Mapping[Ends, Any],
     ) -> None:
-        self._file, self._descriptions, self._there = file, descriptions, ends
-        self._given = {v.name: v.changed() for v in values}
-        own = ((f"{c.name}.{v.name}", v.changed()) for c in system.components for v in c.values)
-        self._given = dict(own) | self._given
+        self._file, self._descriptions, self._there, self._given = file, descriptions, ends, given
         self._ends: dict[Ends, dict[int, Any]] = {}
 
     def component(self, c: ConnectorLink) -> Block:
@@ -77,7 +73,7 @@ class ArrayParts:
     def _start(self, end: Ends) -> tuple[float, ...]:
         """The values of an array where nothing is connected."""
         element, port = end
-        given = self._given.get(f"{element}.{port}")
+        given = self._given.get(end)
         if given is None and element in self._descriptions:
             given = self._descriptions[element].variable(port).start
         value = np.asarray(0.0 if given is None else given, dtype=float)

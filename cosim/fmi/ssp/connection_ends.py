@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from blocks.errors import near_miss
 from cosim.fmi.description import FMUDescription
+from cosim.fmi.ssp.conversions import unit_of_connector, unit_of_variable
 from cosim.fmi.ssp.ssp_errors import fault
-from cosim.fmi.ssp.structure import Connector, ConnectorLink, StructuredSystem
+from cosim.fmi.ssp.structure import BaseUnit, Connector, ConnectorLink, StructuredSystem
 
 Ends = tuple[str, str]
 """An element and a port of it; the connector of the system itself where the element is empty."""
@@ -41,6 +42,7 @@ class ConnectionEnds:
     """The ends there are in one system.
 
     file : for messages; descriptions : of the FMUs of its components; inner : the systems in it
+    units : that the structure defines
     """
 
     def __init__(
@@ -49,8 +51,9 @@ class ConnectionEnds:
         system: StructuredSystem,
         descriptions: Mapping[str, FMUDescription],
         inner: Mapping[str, StructuredSystem],
+        units: Mapping[str, BaseUnit],
     ) -> None:
-        self._file, self._system, self._descriptions = file, system, descriptions
+        self._file, self._system, self._descriptions, self._units = file, system, descriptions, units
         self._found = {name: Connectors.of(s.connectors) for name, s in inner.items()}
         for component in system.components:
             said = Connectors.of(component.connectors)
@@ -91,13 +94,21 @@ class ConnectionEnds:
                     c.line,
                 )
 
-    def unit(self, end: Ends) -> str:
+    def unit_name(self, end: Ends) -> str:
         """The unit of an end: that of its connector, else that of the FMU."""
         element, port = end
         said = self._found[element].units.get(port, "")
         if said or element not in self._descriptions:
             return said
         return self._descriptions[element].variable(port).unit
+
+    def unit(self, end: Ends) -> BaseUnit | None:
+        """The unit of an end as it is defined; None: it is not."""
+        element, port = end
+        described = self._descriptions.get(element)
+        if described is None or port in self._found[element].units:
+            return unit_of_connector(self.unit_name(end), described, self._units)
+        return unit_of_variable(described.variable(port), described, self._units)
 
     def shape(self, end: Ends) -> tuple[int, ...]:
         """The dimensions of an end."""

@@ -1,15 +1,38 @@
-"""Units of connectors: the conversion that a connection needs so that both ends mean the same."""
+"""Units of connectors and values: the conversion after which both ends mean the same."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import BaseUnit, ConnectorLink, Transformation
 
 
+def unit_of_variable(
+    v: Variable, described: FMUDescription, units: Mapping[str, BaseUnit]
+) -> BaseUnit | None:
+    """The unit of a variable as its FMU defines it, else as the system structure does (`units`)."""
+    return _in_base(v.unit, described) or units.get(v.unit)
+
+
+def unit_of_connector(
+    name: str, described: FMUDescription | None, units: Mapping[str, BaseUnit]
+) -> BaseUnit | None:
+    """The unit of this name as the system structure defines it, else as the FMU of the component does."""
+    return units.get(name) or (None if described is None else _in_base(name, described))
+
+
+def _in_base(name: str, described: FMUDescription) -> BaseUnit | None:
+    found = described.units.get(name)
+    if found is None or found.exponents is None:
+        return None
+    exponents = {base: n for base, n in found.exponents.items() if n}
+    return BaseUnit(name, exponents, found.factor, found.offset)
+
+
 def conversion(
-    connection: ConnectorLink, start: str, end: str, units: Mapping[str, BaseUnit], file: str
+    connection: ConnectorLink, start: BaseUnit | None, end: BaseUnit | None, file: str
 ) -> Transformation | None:
     """The conversion from the unit of the start to that of the end; None if the numbers do not change.
 
@@ -17,15 +40,12 @@ def conversion(
     ------
     SSPError      the units do not measure the same
     """
-    if not connection.convert_units or not start or not end or start == end:
+    if not connection.convert_units or start is None or end is None or start.name == end.name:
         return None
-    first, second = units.get(start), units.get(end)
-    if first is None or second is None:
-        return None
-    if dict(first.exponents) != dict(second.exponents):
-        raise units_differ(connection, start, end, file)
-    factor = first.factor / second.factor
-    offset = (first.offset - second.offset) / second.factor
+    if dict(start.exponents) != dict(end.exponents):
+        raise units_differ(connection, start.name, end.name, file)
+    factor = start.factor / end.factor
+    offset = (start.offset - end.offset) / end.factor
     return None if factor == 1.0 and offset == 0.0 else Transformation(factor, offset)
 
 

@@ -118,7 +118,12 @@ class Reader:
         if version not in VERSIONS:
             raise fault(self.file, f"version is '{version}', expected 1.0 or 2.0", root.sourceline)
         self._check(root, version)
-        self._common(root)
+        self.units, self.enumerations = self._common(root)
+        for name in ("Units", "Enumerations"):  # those of parameter sets in it have theirs
+            for own in root.findall(tag("ssd", name)):
+                units, enumerations = self._common(own)
+                self.units |= units
+                self.enumerations |= enumerations
         system = root.find(tag("ssd", "System"))
         if system is None:
             raise fault(self.file, "no ssd:System in it", root.sourceline)
@@ -167,21 +172,24 @@ class Reader:
         if parent is not None:
             yield from parent.findall(tag("ssd", inner))
 
-    def _common(self, root: Any) -> None:
-        """Units and enumerations, of the description or of a parameter set."""
+    def _common(self, root: Any) -> tuple[dict[str, BaseUnit], dict[str, dict[str, int]]]:
+        """Units and enumerations that are defined in an element: the description, a parameter set."""
+        units: dict[str, BaseUnit] = {}
+        enumerations: dict[str, dict[str, int]] = {}
         for unit in root.iter(tag("ssc", "Unit")):
             base = unit.find(tag("ssc", "BaseUnit"))
             if base is not None:
-                exponents = {n: self._whole(base, n) for n in EXPONENTS if base.get(n)}
+                exponents = {n: k for n in EXPONENTS if (k := self._whole(base, n))}
                 name = self._needed(unit, "name")
                 factor, offset = self._number(base, "factor", 1.0), self._number(base, "offset", 0.0)
-                self.units[name] = BaseUnit(name, exponents, factor, offset)
+                units[name] = BaseUnit(name, exponents, factor, offset)
         for enumeration in root.iter(tag("ssc", "Enumeration")):
             if enumeration.find(tag("ssc", "Item")) is not None:
                 items = enumeration.findall(tag("ssc", "Item"))
-                self.enumerations[self._needed(enumeration, "name")] = {
+                enumerations[self._needed(enumeration, "name")] = {
                     self._needed(i, "name"): self._whole(i, "value") for i in items
                 }
+        return units, enumerations
 
     def _experiment(self, root: Any) -> DefaultExperiment:
         found = root.find(tag("ssd", "DefaultExperiment"))
@@ -378,7 +386,8 @@ class Reader:
         return [value for s in sets for value in self._parameters(s, self.file)]
 
     def _parameters(self, root: Any, file: str) -> Iterator[ParameterValue]:
-        self._common(root)
+        units, enumerations = self._common(root)
+        self.units, self.enumerations = units | self.units, enumerations | self.enumerations
         for p in root.iter(tag("ssv", "Parameter")):
             name = p.get("name")
             kinds = [k for k in p if isinstance(k.tag, str) and not k.tag.endswith("Annotations")]
@@ -388,7 +397,9 @@ class Reader:
             if word not in (*TYPES, *NEWER_TYPES):
                 raise fault(file, f"parameter '{name}' has no value of a known type", p.sourceline)
             value = self._value(name, kinds[0], word, file, p)
-            yield ParameterValue(name, value, word, kinds[0].get("unit", ""), p.sourceline, file)
+            written = kinds[0].get("unit", "")
+            unit = units.get(written) or self.units.get(written)
+            yield ParameterValue(name, value, word, unit, p.sourceline, file)
 
     def _value(self, name: str, typed: Any, word: str, file: str, p: Any) -> Any:
         """The value of a parameter: a number, a text, bytes, or a tuple of them; items by their numbers."""

@@ -61,17 +61,28 @@ class ConnectorLink:
 
 
 @dataclass(frozen=True)
+class BaseUnit:
+    """base value = factor * value + offset; exponents of the SI base units."""
+
+    name: str
+    exponents: Mapping[str, int]
+    factor: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
 class ParameterValue:
     """The value of a parameter: a number, a truth value, a text, bytes, or a tuple of numbers.
 
     change : what a mapping does to it, after the conversion of its unit if there is to be one
+    unit : as it is defined where the value is written; None: it has none, or it is not defined there
     file, line : where it is given
     """
 
     name: str
     value: Any
     type: str
-    unit: str = ""
+    unit: BaseUnit | None = None
     line: int | None = None
     file: str = ""
     change: Transformation | None = None
@@ -110,16 +121,6 @@ class StructuredSystem:
     dictionaries: Mapping[str, str] = field(default_factory=dict)  # element -> signal dictionary
     values: tuple[ParameterValue, ...] = ()
     line: int | None = None
-
-
-@dataclass(frozen=True)
-class BaseUnit:
-    """base value = factor * value + offset; exponents of the SI base units."""
-
-    name: str
-    exponents: Mapping[str, int]
-    factor: float = 1.0
-    offset: float = 0.0
 
 
 @dataclass(frozen=True)

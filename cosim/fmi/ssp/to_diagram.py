@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -17,14 +17,16 @@ from blocks.errors import near_miss
 from cosim.block_names import FORBIDDEN
 from cosim.compile.netlist import Inport
 from cosim.diagram import Diagram
-from cosim.fmi.description import FMUDescription, Variable
+from cosim.fmi.description import FMUDescription
 from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu import FMU
 from cosim.fmi.ssp.array_parts import ArrayParts
 from cosim.fmi.ssp.connection_ends import ConnectionEnds, Ends
-from cosim.fmi.ssp.conversions import conversion
+from cosim.fmi.ssp.conversions import conversion, unit_of_connector, unit_of_variable
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import (
+    BaseUnit,
+    Connector,
     ConnectorLink,
     FMUComponent,
     ParameterValue,
@@ -76,19 +78,21 @@ class Drawing:
         every = _joined(system, self.structure.file)
         joined = [c for c in every if c.start[0] or c.start[1] not in unset or not c.end[0]]
         driven = {connection.end for connection in joined}
-        given = {v.name: v.changed() for v in values}
+        given: dict[Ends, Any] = {("", n): x for n, x in self._of_connectors(system, values).items()}
         for c in system.connectors:
             if c.kind in ("input", "inout"):
                 size = math.prod(c.shape)
-                whole = _whole(given[c.name], size) if c.name in given else None
+                whole = _whole(given["", c.name], size) if ("", c.name) in given else None
                 d._node(names[c.name], Inport(size, start=whole))
         for component in system.components:
             fmu, left = self._fmu(component, shares[component.name])
             descriptions[component.name] = fmu.description
+            given |= {(component.name, n): x for n, x in left.items()}
             d.add(names[component.name], fmu)
             self._open_inputs(d, names[component.name], component, fmu, driven, left)
         for s in system.systems:
-            starts = {v.name: v.changed() for v in (*s.values, *shares[s.name])}
+            starts = self._of_connectors(s, (*s.values, *shares[s.name]))
+            given |= {(s.name, n): x for n, x in starts.items()}
             inputs = [c for c in s.connectors if c.kind in ("input", "inout")]
             free = {c.name: math.prod(c.shape) for c in inputs if (s.name, c.name) not in driven}
             d.add(names[s.name], self._system(s, shares[s.name], free.keys() - starts.keys()))
@@ -97,8 +101,8 @@ class Drawing:
                 start = OpenInput(_whole(starts.get(connector, 0.0), size))
                 d.add(f"{names[s.name]}_{port}_open", start)
                 d.connect(f"{names[s.name]}_{port}_open.y", f"{names[s.name]}.{port}")
-        ends = ConnectionEnds(self.structure.file, system, descriptions, inner)
-        parts = ArrayParts(self.structure.file, system, descriptions, ends, values)
+        ends = ConnectionEnds(self.structure.file, system, descriptions, inner, self.structure.units)
+        parts = ArrayParts(self.structure.file, descriptions, ends, given)
         for number, connection in enumerate(joined):
             self._connect(d, connection, number, names, ports, ends, parts)
         for number, (end, block, sources) in enumerate(parts.gathered()):
@@ -145,9 +149,9 @@ class Drawing:
                     f"a value is given for '{component.name}.{v.name}', but the FMU has no such variable; "
                     f"{near_miss(v.name, described.variables)}", v.line,
                 )  # fmt: skip
-            (inputs if variable.causality == "input" else start)[v.name] = self._in_its_unit(
-                v, variable, component
-            )
+            unit = unit_of_variable(variable, described, self.structure.units)
+            of_kind = inputs if variable.causality == "input" else start
+            of_kind[v.name] = self._in_unit(v, unit, component.name)
         try:
             return self._block(component, file, described, {**start, **inputs}), inputs
         except FMUError as error:
@@ -193,10 +197,20 @@ class Drawing:
         begin, offset = self.start_time, component.offset
         return FMU(file, kind="cs", sample=sample, offset=offset, start=start, start_time=begin)
 
-    def _in_its_unit(self, v: ParameterValue, variable: Variable, component: FMUComponent) -> Any:
-        """A parameter's value in the unit of the variable."""
-        link = ConnectorLink(("", v.name), (component.name, v.name), None, v.convert_units, v.line)
-        change = conversion(link, v.unit, variable.unit, self.structure.units, self.structure.file)
+    def _of_connectors(self, system: StructuredSystem, values: Iterable[ParameterValue]) -> dict[str, Any]:
+        """Values of a system's connectors, each in the unit of its connector; a later one counts."""
+        connectors: dict[str, Connector] = {c.name: c for c in system.connectors}
+        found: dict[str, Any] = {}
+        for v in values:
+            if v.name in connectors:
+                unit = unit_of_connector(connectors[v.name].unit, None, self.structure.units)
+                found[v.name] = self._in_unit(v, unit, system.name)
+        return found
+
+    def _in_unit(self, v: ParameterValue, unit: BaseUnit | None, element: str) -> Any:
+        """A value in the unit of the variable or connector of an element that takes it."""
+        link = ConnectorLink(("", v.name), (element, v.name), None, v.convert_units, v.line)
+        change = conversion(link, v.unit, unit, v.file or self.structure.file)
         return v.changed(None if change is None else change.of(v.value))
 
     @staticmethod
@@ -234,6 +248,8 @@ class Drawing:
             d.connect(source, d[f"component_{number}"]["u"])
             source = d[f"component_{number}"]["y"]
         change = self._change(c, ends.unit(c.start), ends.unit(c.end))
+        if change is None and not c.convert_units and ends.unit_name(c.start) != ends.unit_name(c.end):
+            change = Transformation()  # numbers as they are, through a block that has no units
         if change is not None:
             name = f"connection_{number}"
             d.add(name, self._changing(change, c))
@@ -244,7 +260,9 @@ class Drawing:
         else:
             self._deliver(d, source, c.end, names, ports)
 
-    def _change(self, c: ConnectorLink, first: str, second: str) -> Transformation | None:
+    def _change(
+        self, c: ConnectorLink, first: BaseUnit | None, second: BaseUnit | None
+    ) -> Transformation | None:
         """The changes of a signal on a connection: first the conversion of its unit, then the transformation.
 
         Where units measure different things, the transformation makes one from the other.
@@ -255,7 +273,7 @@ class Drawing:
         if given is not None and given.table:
             return given
         try:
-            found = conversion(c, first, second, self.structure.units, self.structure.file)
+            found = conversion(c, first, second, self.structure.file)
         except SSPError:
             if given is None:
                 raise
