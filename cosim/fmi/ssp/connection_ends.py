@@ -27,6 +27,7 @@ class Connectors:
     targets: dict[str, None]
     shapes: dict[str, tuple[int, ...]]
     units: dict[str, str]
+    enumerations: dict[str, str]
 
     @staticmethod
     def of(connectors: Iterable[Connector], inside: bool = False) -> Connectors:
@@ -35,14 +36,15 @@ class Connectors:
         leave, enter = ({c.name: None for c in every if c.kind in kinds} for kinds in (LEAVING, ENTERING))
         shapes = {c.name: c.shape for c in reversed(every)}
         units = {c.name: c.unit for c in reversed(every) if c.unit}
-        return Connectors(enter if inside else leave, leave if inside else enter, shapes, units)
+        enumerations = {c.name: c.enumeration for c in reversed(every) if c.enumeration}
+        return Connectors(enter if inside else leave, leave if inside else enter, shapes, units, enumerations)
 
 
 class ConnectionEnds:
     """The ends there are in one system.
 
     file : for messages; descriptions : of the FMUs of its components; inner : the systems in it
-    units : that the structure defines
+    units, enumerations : that the structure defines
     """
 
     def __init__(
@@ -52,8 +54,10 @@ class ConnectionEnds:
         descriptions: Mapping[str, FMUDescription],
         inner: Mapping[str, StructuredSystem],
         units: Mapping[str, BaseUnit],
+        enumerations: Mapping[str, Mapping[str, int]],
     ) -> None:
-        self._file, self._system, self._descriptions, self._units = file, system, descriptions, units
+        self._file, self._system, self._descriptions = file, system, descriptions
+        self._units, self._enumerations = units, enumerations
         self._found = {name: Connectors.of(s.connectors) for name, s in inner.items()}
         for component in system.components:
             said = Connectors.of(component.connectors)
@@ -63,6 +67,7 @@ class ConnectionEnds:
                 {v.name: None for v in described.inputs},
                 said.shapes,
                 said.units,
+                said.enumerations,
             )
         self._found[""] = Connectors.of(system.connectors, inside=True)
 
@@ -109,6 +114,14 @@ class ConnectionEnds:
         if described is None or port in self._found[element].units:
             return unit_of_connector(self.unit_name(end), described, self._units)
         return unit_of_variable(described.variable(port), described, self._units)
+
+    def items(self, end: Ends) -> Mapping[str, int]:
+        """The items of an end's enumeration by name: those of its connector, else those of the FMU."""
+        element, port = end
+        said = self._enumerations.get(self._found[element].enumerations.get(port, ""), {})
+        if said or element not in self._descriptions:
+            return said
+        return {name: number for number, name in self._descriptions[element].variable(port).items.items()}
 
     def shape(self, end: Ends) -> tuple[int, ...]:
         """The dimensions of an end."""

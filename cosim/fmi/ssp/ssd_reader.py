@@ -397,34 +397,30 @@ class Reader:
             if word not in (*TYPES, *NEWER_TYPES):
                 raise fault(file, f"parameter '{name}' has no value of a known type", p.sourceline)
             value = self._value(name, kinds[0], word, file, p)
+            known = (self.enumerations | enumerations).get(kinds[0].get("name", ""), {})
+            if word == "Enumeration" and known:
+                for item in value if isinstance(value, tuple) else (value,):
+                    self._check_item(kinds[0].get("name"), item, known, file, p.sourceline)
             written = kinds[0].get("unit", "")
             unit = units.get(written) or self.units.get(written)
-            yield ParameterValue(name, value, word, unit, p.sourceline, file)
+            items = known if word == "Enumeration" else {}
+            yield ParameterValue(name, value, word, unit, p.sourceline, file, items=items)
 
     def _value(self, name: str, typed: Any, word: str, file: str, p: Any) -> Any:
-        """The value of a parameter: a number, a text, bytes, or a tuple of them; items by their numbers."""
+        """The value of a parameter: a number, a text, bytes, or a tuple of them; items by their names."""
         try:
             value = read_value(typed, word)
             check_size(value, p.findall(tag("ssc", "Dimension")))
         except ValueError as error:
             raise fault(file, f"parameter '{name}' {error}", p.sourceline) from None
-        if word == "Enumeration":
-            item = lambda text: self._item(typed.get("name", ""), text, file, p.sourceline)
-            value = tuple(map(item, value)) if isinstance(value, tuple) else item(value)
         return value
 
-    def _item(self, enumeration: str, text: str, file: str, line: int) -> int:
-        items = self.enumerations.get(enumeration)
-        if items is None:
-            found = {e: known[text] for e, known in self.enumerations.items() if text in known}
-            if not found:
-                raise fault(file, f"no enumeration has an item '{text}'", line)
-            return next(iter(found.values()))
+    @staticmethod
+    def _check_item(enumeration: str, text: str, items: Mapping[str, int], file: str, line: int) -> None:
         if text not in items:
             raise fault(
                 file, f"enumeration '{enumeration}' has no item '{text}'; {near_miss(text, items)}", line
             )
-        return items[text]
 
     def _mapped(self, binding: Any, values: list[ParameterValue]) -> Iterator[ParameterValue]:
         """Values renamed and converted by a mapping."""
@@ -454,15 +450,11 @@ class Reader:
                 )
             mapped.add(source)
             value, change = by_name[source], self._transformation(entry, file)
-            if change is not None and value.type == "Enumeration":
-                change = self._of_items(change, file, entry.sourceline)
+            if change is not None and value.type == "Enumeration" and change.names_items:
+                # the target is an item of what takes it
+                value, change = replace(value, value=change.of(value.value), items={}), None
             yield replace(value, name=target, change=change, convert_units=_converts(entry))
         yield from (v for v in values if v.name not in mapped)
-
-    def _of_items(self, change: Transformation, file: str, line: int) -> Transformation:
-        """A table of items by their names as one of their numbers."""
-        number = lambda name: self._item("", name, file, line) if isinstance(name, str) else name
-        return Transformation(table={number(a): number(b) for a, b in change.table.items()})
 
 
 def _converts(element: Any) -> bool:

@@ -33,6 +33,11 @@ class Transformation:
     offset: float = 0.0
     table: Mapping[Any, Any] = field(default_factory=dict)
 
+    @property
+    def names_items(self) -> bool:
+        """Whether it is a table of items of enumerations."""
+        return any(isinstance(source, str) for source in self.table)
+
     def of(self, value: Any) -> Any:
         """The transformed value, or each of several."""
         if isinstance(value, tuple):
@@ -76,6 +81,7 @@ class ParameterValue:
 
     change : what a mapping does to it, after the conversion of its unit if there is to be one
     unit : as it is defined where the value is written; None: it has none, or it is not defined there
+    items : of the enumeration that is named with a value by its item; {}: none is
     file, line : where it is given
     """
 
@@ -87,6 +93,7 @@ class ParameterValue:
     file: str = ""
     change: Transformation | None = None
     convert_units: bool = True
+    items: Mapping[str, int] = field(default_factory=dict)
 
     def changed(self, converted: Any = None) -> Any:
         """The transformed value; `converted` is the value in the reader's unit, None: as it is written."""

@@ -101,7 +101,10 @@ class Drawing:
                 start = OpenInput(_whole(starts.get(connector, 0.0), size))
                 d.add(f"{names[s.name]}_{port}_open", start)
                 d.connect(f"{names[s.name]}_{port}_open.y", f"{names[s.name]}.{port}")
-        ends = ConnectionEnds(self.structure.file, system, descriptions, inner, self.structure.units)
+        structure = self.structure
+        ends = ConnectionEnds(
+            structure.file, system, descriptions, inner, structure.units, structure.enumerations
+        )
         parts = ArrayParts(self.structure.file, descriptions, ends, given)
         for number, connection in enumerate(joined):
             self._connect(d, connection, number, names, ports, ends, parts)
@@ -151,7 +154,8 @@ class Drawing:
                 )  # fmt: skip
             unit = unit_of_variable(variable, described, self.structure.units)
             of_kind = inputs if variable.causality == "input" else start
-            of_kind[v.name] = self._in_unit(v, unit, component.name)
+            items = {name: number for number, name in variable.items.items()}
+            of_kind[v.name] = self._taken(v, unit, items, component.name)
         try:
             return self._block(component, file, described, {**start, **inputs}), inputs
         except FMUError as error:
@@ -204,11 +208,15 @@ class Drawing:
         for v in values:
             if v.name in connectors:
                 unit = unit_of_connector(connectors[v.name].unit, None, self.structure.units)
-                found[v.name] = self._in_unit(v, unit, system.name)
+                items = self.structure.enumerations.get(connectors[v.name].enumeration, {})
+                found[v.name] = self._taken(v, unit, items, system.name)
         return found
 
-    def _in_unit(self, v: ParameterValue, unit: BaseUnit | None, element: str) -> Any:
-        """A value in the unit of the variable or connector of an element that takes it."""
+    def _taken(self, v: ParameterValue, unit: BaseUnit | None, items: Mapping[str, int], element: str) -> Any:
+        """A value for the variable or connector of an element, in its unit, or one of its items."""
+        if v.type == "Enumeration":
+            number = lambda name: self._item(name, v.items or items, v.file, v.line)
+            return v.changed(tuple(map(number, v.value)) if isinstance(v.value, tuple) else number(v.value))
         link = ConnectorLink(("", v.name), (element, v.name), None, v.convert_units, v.line)
         change = conversion(link, v.unit, unit, v.file or self.structure.file)
         return v.changed(None if change is None else change.of(v.value))
@@ -225,6 +233,19 @@ class Drawing:
                 block = f"{name}_{_clean(v.name)}_open"
                 d.add(block, OpenInput(tuple(value.tolist())))
                 d.connect(d[block]["y"], d[name][v.name])
+
+    def _item(self, name: str, items: Mapping[str, int], file: str, line: int | None) -> int:
+        """The number of an item of an enumeration; of any in the structure if it is none of `items`."""
+        if name in items:
+            return items[name]
+        found = {e: known[name] for e, known in self.structure.enumerations.items() if name in known}
+        if len(set(found.values())) == 1:
+            return next(iter(found.values()))
+        what = f"'{name}', which is an item of no enumeration"
+        if found:
+            listed = ", ".join(f"{number} in '{e}'" for e, number in found.items())
+            what = f"the item '{name}', which is {listed}"
+        raise fault(file or self.structure.file, f"it names {what}", line)
 
     # --- connections ------------------------------------------------------------------------------
     def _connect(
@@ -252,7 +273,7 @@ class Drawing:
             change = Transformation()  # numbers as they are, through a block that has no units
         if change is not None:
             name = f"connection_{number}"
-            d.add(name, self._changing(change, c))
+            d.add(name, self._changing(change, c, ends.items(c.start), ends.items(c.end)))
             d.connect(source, d[name]["u"])
             source = d[name]["y"]
         if c.end_index:
@@ -296,21 +317,18 @@ class Drawing:
         else:
             d.outport(names[port], source)
 
-    def _changing(self, t: Transformation, c: ConnectorLink) -> Block:
+    def _changing(
+        self, t: Transformation, c: ConnectorLink, sources: Mapping[str, int], targets: Mapping[str, int]
+    ) -> Block:
+        """The block of a transformation between ends with these items."""
         if not t.table:
             return LinearConnection(t.factor, t.offset)
         rows = []
         for pair in t.table.items():
             numbers = []
-            for value in pair:
-                if isinstance(value, str):
-                    items = [e[value] for e in self.structure.enumerations.values() if value in e]
-                    if not items:
-                        raise self._fault(
-                            f"a mapping names '{value}', which is an item of no enumeration", c.line
-                        )
-                    value = items[0]
-                numbers.append(float(value))
+            for value, items in zip(pair, (sources, targets), strict=True):
+                named = isinstance(value, str)
+                numbers.append(float(self._item(value, items, "", c.line) if named else value))
             rows.append((numbers[0], numbers[1]))
         return MappedConnection(tuple(rows))
 

@@ -105,6 +105,27 @@ def test_a_mapping_of_items_changes_them(tmp_path):
     assert r["f.Enumeration_output"][-1, 0] == 2
 
 
+OTHERS = (
+    '<ssd:Enumerations><ssc:Enumeration name="Other"><ssc:Item name="two" value="1"/>'
+    '<ssc:Item name="one" value="2"/></ssc:Enumeration></ssd:Enumerations>'
+)
+
+
+@pytest.mark.parametrize(("named", "after"), [("", ""), ("", OTHERS), ('name="Other"', OTHERS)])
+def test_an_item_of_no_enumeration_is_that_of_the_variable(named, after, tmp_path):
+    fmu = build_fmu("feedthrough")
+    bindings = (
+        '<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="1.0" '
+        'name="v"><ssv:Parameters><ssv:Parameter name="Enumeration_input">'
+        f'<ssv:Enumeration value="two" {named}/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet>'
+        "</ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>"
+    )
+    text = system(component("f", "feedthrough", bindings))
+    path = written(tmp_path / "items.ssp", text, {"feedthrough": fmu}, after=after)
+    r = simulate(import_ssp(path, sample="1/10"), 0.1)
+    assert r["f.Enumeration_output"][-1, 0] == (1 if named else 2)
+
+
 def with_dictionary(*connections):
     """One mass, two lags and the signal dictionary "bus" between them."""
     elements = component("m", "mass") + component("l", "lag") + component("k", "lag")

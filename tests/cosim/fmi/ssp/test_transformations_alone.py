@@ -41,8 +41,17 @@ def test_a_table_has_numbers_in_the_place_of_items():
     drawing = Drawing.__new__(Drawing)
     drawing.structure = structure
     c = SimpleNamespace(line=7)
-    assert drawing._changing(Transformation(2.0, 1.0), c) == LinearConnection(2.0, 1.0)
-    found = drawing._changing(Transformation(table={"slow": "off", 2: "fast", 3.0: 7}), c)
+    assert drawing._changing(Transformation(2.0, 1.0), c, {}, {}) == LinearConnection(2.0, 1.0)
+    found = drawing._changing(Transformation(table={"slow": "off", 2: "fast", 3.0: 7}), c, {}, {})
     assert found == MappedConnection(((1.0, 0.0), (2.0, 4.0), (3.0, 7.0)))
     with pytest.raises(SSPError, match="names 'none', which is an item of no enumeration"):
-        drawing._changing(Transformation(table={"slow": "none"}), c)
+        drawing._changing(Transformation(table={"slow": "none"}), c, {}, {})
+
+
+def test_items_of_one_name_are_those_of_either_end():
+    drawing = Drawing.__new__(Drawing)
+    drawing.structure = SimpleNamespace(file="f", enumerations={"a": {"off": 0}, "b": {"off": 1}})
+    c, same = SimpleNamespace(line=7), Transformation(table={"off": "off"})
+    assert drawing._changing(same, c, {"off": 1}, {"off": 0}) == MappedConnection(((1.0, 0.0),))
+    with pytest.raises(SSPError, match="names the item 'off', which is 0 in 'a', 1 in 'b'"):
+        drawing._changing(same, c, {"off": 1}, {})
