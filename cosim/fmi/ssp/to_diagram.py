@@ -21,7 +21,7 @@ from cosim.fmi.description import FMUDescription
 from cosim.fmi.fmi_errors import FMUError
 from cosim.fmi.fmu import FMU
 from cosim.fmi.ssp.array_parts import ArrayParts
-from cosim.fmi.ssp.connection_ends import ConnectionEnds, Ends
+from cosim.fmi.ssp.connection_ends import ENTERING, ConnectionEnds, Ends
 from cosim.fmi.ssp.conversions import conversion, unit_of_connector, unit_of_variable
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import (
@@ -80,7 +80,7 @@ class Drawing:
         driven = {connection.end for connection in joined}
         given: dict[Ends, Any] = {("", n): x for n, x in self._of_connectors(system, values).items()}
         for c in system.connectors:
-            if c.kind in ("input", "inout"):
+            if c.kind in ENTERING:
                 size = math.prod(c.shape)
                 whole = _whole(given["", c.name], size) if ("", c.name) in given else None
                 d._node(names[c.name], Inport(size, start=whole))
@@ -93,7 +93,7 @@ class Drawing:
         for s in system.systems:
             starts = self._of_connectors(s, (*s.values, *shares[s.name]))
             given |= {(s.name, n): x for n, x in starts.items()}
-            inputs = [c for c in s.connectors if c.kind in ("input", "inout")]
+            inputs = [c for c in s.connectors if c.kind in ENTERING]
             free = {c.name: math.prod(c.shape) for c in inputs if (s.name, c.name) not in driven}
             d.add(names[s.name], self._system(s, shares[s.name], free.keys() - starts.keys()))
             for connector, size in free.items():
@@ -120,17 +120,17 @@ class Drawing:
         self, system: StructuredSystem, values: tuple[ParameterValue, ...], shares: Shares
     ) -> None:
         """Warn of values that no element or connector of a system takes."""
-        connectors = {c.name: None for c in system.connectors}
+        connectors = {c.name: c.kind for c in system.connectors}
         taken = {f"{element}.{v.name}" for element, share in shares.items() for v in share}
         for v in values:
-            if v.name not in connectors and v.name not in taken:
+            kind = connectors.get(v.name, "")
+            if kind not in ENTERING and v.name not in taken:
                 where = f"{v.file or self.structure.file}:{v.line}"
                 known = near_miss(v.name.partition(".")[0], [*shares, *connectors])
-                warnings.warn(
-                    f"{where}: the value of '{v.name}' has no effect: nothing in '{system.name}' is called "
-                    f"that; {known}",
-                    stacklevel=6,
-                )
+                why = f"nothing in '{system.name}' is called that; {known}"
+                if kind:
+                    why = f"it is a connector of kind {kind} of '{system.name}', which leads nowhere"
+                warnings.warn(f"{where}: the value of '{v.name}' has no effect: {why}", stacklevel=6)
 
     def _fmu(self, component: FMUComponent, values: tuple[ParameterValue, ...]) -> tuple[FMU, dict[str, Any]]:
         """The block of a component, and values of its inputs."""

@@ -89,3 +89,10 @@ def test_names_that_all_look_alike_take_no_time(tmp_path):
     names = to_diagram._names(made)
     assert len(set(names.values())) == 4096
     assert list(names.values())[:3] == ["_" * 12, "_" * 13, "_" * 12 + "_2"]
+
+
+@pytest.mark.parametrize("kind", ["parameter", "output"])
+def test_a_value_of_a_connector_that_leads_nowhere(kind, tmp_path):
+    text = system(passing("a", [("i", "o")]), "", connectors(K=kind) + values(K=2.0))
+    with pytest.warns(UserWarning, match=f"'K' has no effect: it is a connector of kind {kind} of 'S'"):
+        import_ssp(written(tmp_path / "a.ssp", text, {}))
