@@ -6,6 +6,7 @@ only as far as its user does: `session` and the blocks know the order.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -205,8 +206,22 @@ class Component:
         return self.dialect.stepping(self.call, False)
 
     def stepped(self, t: float, h: float, status: int) -> StepOutcome:
-        """The outcome of a step."""
+        """The outcome of a step.
+
+        Raises
+        ------
+        FMUCallError      it failed, or says of no time that it got there
+        """
         outcome = self.dialect.stepped(self.call, t, h, status)
+        if not math.isfinite(outcome.time):
+            raise FMUCallError(
+                f"FMU '{self.description.file}', instance '{self.name}': "
+                f"{self.dialect.prefix}DoStep says that it got to t={outcome.time} from t={t:.9g} s. "
+                f"{self.log.shown()}",
+                path=self.name,
+                time=t,
+                hint="That is a fault of the FMU; ask its maker.",
+            )
         self.call.time = outcome.time
         return outcome
 

@@ -110,6 +110,19 @@ def test_a_step_says_whether_a_state_before_it_may_come_back():
     assert unit.told[-1] == ("SetRealInputDerivatives", "component", references, 2, "orders", "values")
 
 
+@pytest.mark.parametrize("reached", [np.nan, np.inf, -np.inf])
+def test_a_step_that_gets_to_no_time_is_an_error(reached):
+    """It counted as a whole step: no number is less than where it should have come to."""
+    unit = Unit(3)
+    one = component(unit)
+    one.log = SimpleNamespace(shown=lambda: "It said nothing.")
+    event, terminate, early, last = unit.call.step_room
+    event[0] = terminate[0] = False
+    early[0], last[0] = True, reached
+    with pytest.raises(FMUCallError, match=rf"fmi3DoStep says that it got to t={reached} from t=1 s"):
+        one.stepped(1.0, 0.5, OK)
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 3, 100, 101])
 def test_rounds_in_event_mode_end_where_nothing_changes(rounds):
     """FMI 3.0.2, section 2.3.5. Flags are of any round, the next event is that of the last."""
