@@ -57,6 +57,18 @@ def own_folders(tmp_path_factory):
         yield
 
 
+@pytest.fixture
+def garbage_waits():
+    """No garbage is collected meanwhile.
+
+    Where calls are nested up to Python's limit, finalizers of what other tests left fail, in the name of the
+    test that nests them.
+    """
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def interrupts_arrive():
     """SIGINT raises KeyboardInterrupt, also where tests run in a script's background, which ignores it."""

@@ -70,7 +70,7 @@ VALUES = [DIGITS, "1e-320", '"1/0"', '"1e-99999999"', '"1e99999999"', f'"{"9" * 
 
 
 @pytest.mark.parametrize("case", TEXTS)
-def test_scenarios(tmp_path, case):
+def test_scenarios(tmp_path, case, garbage_waits):
     (tmp_path / "s.toml").write_text(TEXTS[case])
     found = ours_or_fine(lambda: load_scenario(tmp_path / "s.toml").run())
     if case not in ("NUL in a name", "seed", "NUL in a result", "log_every"):

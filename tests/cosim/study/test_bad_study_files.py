@@ -337,7 +337,7 @@ def test_tables_of_studies_are_known_to_scenarios():
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_one_clear_error(name, study_file, tmp_path):
+def test_one_clear_error(name, study_file, tmp_path, garbage_waits):
     from tests.cosim.study.conftest import FILE
 
     text, says = BAD[name]

@@ -246,7 +246,7 @@ def load_scenario_of(editor, path):
     return load_scenario(path)
 
 
-def test_what_the_loader_refuses_changes_nothing(loop):
+def test_what_the_loader_refuses_changes_nothing(loop, garbage_waits):
     e = Editor(loop)
     for message, text in (
         ({"do": "set", "block": "b", "field": "kk", "value": "1"}, "no such key; did you mean 'k'"),
