@@ -155,7 +155,8 @@ class InPython:
         return self.crossings._turn(self.step(low, high), k, side, low, high)
 
     def resolved(self, low, high):
-        return bool(self.crossings._resolved(self.step(low, high), low, high))
+        step = self.step(low, high)
+        return bool(self.crossings._resolved(step, low, high, self.crossings._known(step, low, high)))
 
     def locate(self, low, high):
         return self.crossings.locate(self.step(low, high))

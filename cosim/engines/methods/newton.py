@@ -40,7 +40,7 @@ def newton(
     for _ in range(ROUNDS):
         if size == 0.0:
             return
-        if not np.isfinite(jacobian).all() or not np.isfinite(value).all():
+        if not size < np.inf or not np.isfinite(jacobian).all():
             break
         try:
             step = solve(jacobian, value)

@@ -18,7 +18,7 @@ from cosim.engines.methods.event_order import event_order
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
-from cosim.run.history import CHECKS, NODES, interpolate
+from cosim.run.history import CHECKS, NODES, at_checks, interpolate
 from cosim.segments import EventSegment
 from cosim.timed_events import following, timed_events, timed_segments
 
@@ -77,7 +77,7 @@ class Crossings:
         self.unknowns.refresh()
         self._now = g = self._g().copy()
         signs = np.sign(g)
-        moving = on = np.abs(g) <= np.fmax(self.threshold, self._missed)
+        moving = on = np.abs(g) <= self._near()
         if on.any():  # all that are 0 among them
             signs[on] = np.sign(self._rate()[on])
             moving = on & (signs != 0.0)
@@ -86,6 +86,10 @@ class Crossings:
         if bad.any():
             raise self.workspace.non_finite(self.workspace.context.t, self.events[int(bad.argmax())].place)
         return signs, moving
+
+    def _near(self) -> np.ndarray:
+        """How near to zero a crossing is on its threshold, (ne,)."""
+        return np.fmax(self.threshold, self._missed)
 
     def begin(self) -> None:
         """Begin to record afresh how far crossings go."""
@@ -200,9 +204,13 @@ class Crossings:
         return self._search(step, step.t0, step.t1, 0)
 
     def _search(self, step: AcceptedStep, t0: float, t1: float, depth: int) -> tuple[float, int] | None:
-        if self.in_time and depth < 10 and not self._resolved(step, t0, t1):
-            middle = 0.5 * (t0 + t1)
-            return self._search(step, t0, middle, depth + 1) or self._search(step, middle, t1, depth + 1)
+        if self.in_time:
+            known = self._known(step, t0, t1)
+            if depth < 10 and not self._resolved(step, t0, t1, known):
+                middle = 0.5 * (t0 + t1)
+                return self._search(step, t0, middle, depth + 1) or self._search(step, middle, t1, depth + 1)
+            if self._keep_signs(known[1:]):
+                return None
         stored = self.workspace.context.signs
         low = t0
         for s in NODES[1:]:
@@ -226,19 +234,36 @@ class Crossings:
     def _put(self, step: AcceptedStep, t: float) -> None:
         self.workspace.put(t, step.x1 if t == step.t1 else step.inside(t))
 
-    def _resolved(self, step: AcceptedStep, t0: float, t1: float) -> bool:
-        """Does a quartic through five points follow every crossing, and do these show each change of sign?"""
+    def _values(self, step: AcceptedStep, t: float) -> np.ndarray:
+        """Of every crossing at a time inside a step, until the next call."""
+        self._put(step, t)
+        self.unknowns.refresh()
+        return self._g()
 
-        def values(s: float) -> np.ndarray:
-            self._put(step, t1 if s == 1.0 else t0 + s * (t1 - t0))
-            self.unknowns.refresh()
-            return self._g().copy()
+    def _known(self, step: AcceptedStep, t0: float, t1: float) -> np.ndarray:
+        """Every crossing at `NODES` of a piece of a step, (5, ne)."""
+        known = np.empty((len(NODES), len(self.events)))
+        for k, s in enumerate(NODES):
+            known[k] = self._values(step, t1 if s == 1.0 else t0 + s * (t1 - t0))
+        return known
 
-        known = np.array([values(float(s)) for s in NODES])
-        size = np.abs(known).max(axis=0)
-        if any((np.abs(interpolate(known, s) - values(s)) > 0.05 * size).any() for s in CHECKS):
+    def _resolved(self, step: AcceptedStep, t0: float, t1: float, known: np.ndarray) -> bool:
+        """Does a quartic through `known` follow every crossing, and do these show each change of sign?"""
+        far = np.abs(known)
+        size = far.max(axis=0)
+        for s, quartic in zip(CHECKS, at_checks(known), strict=True):
+            if (np.abs(quartic - self._values(step, t0 + s * (t1 - t0))) > 0.05 * size).any():
+                return False
+        return not _there_and_back(known, far, TINY * size)
+
+    def _keep_signs(self, known: np.ndarray) -> bool:
+        """Have all crossings, (n, ne), the signs stored of them? Then how far they go is noted."""
+        far = np.abs(known)
+        if not ((np.sign(known) == self.workspace.context.signs) & (far > self._near())).all():
             return False
-        return not _there_and_back(known, TINY * size)
+        np.fmax(self.farthest, far.max(axis=0), out=self.farthest)
+        np.fmax(self._largest, self.farthest, out=self._largest)
+        return True
 
     def _root(self, step: AcceptedStep, k: int, sign: float, low: float, high: float) -> float:
         """A root to the last bit that matters; returns the end that has crossed to `sign`.
@@ -296,14 +321,17 @@ class Crossings:
         return high
 
 
-def _there_and_back(known: np.ndarray, far: np.ndarray) -> bool:
+def _there_and_back(known: np.ndarray, size: np.ndarray, far: np.ndarray) -> bool:
     """Does the quartic of any crossing pass zero between two nodes at which it has one sign?
 
-    Looked for where the nodes are nearer to zero than a parabola bends between them, twice over.
+    Looked for where the nodes, of this size, are nearer to zero than a parabola bends between them, twice
+    over.
     """
     bend = np.abs(known[:-2] - 2.0 * known[1:-1] + known[2:]).max(axis=0)
-    size = np.abs(known)
-    near = (known[:-1] * known[1:] > 0.0) & (np.fmin(size[:-1], size[1:]) <= 0.25 * bend)
+    near = np.fmin(size[:-1], size[1:]) <= 0.25 * bend
+    if not near.any():
+        return False
+    near &= known[:-1] * known[1:] > 0.0
     for q in np.flatnonzero(near.any(axis=1)):
         for m in (1, 2, 3):
             v = interpolate(known, float(0.25 * (q + 0.25 * m)))

