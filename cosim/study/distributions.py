@@ -44,6 +44,7 @@ class Distribution:
 
     spec : as written: name under "distribution", numbers by their names
     whole : what its values are whole numbers from, its `loc`; None where they are any numbers
+    ends : of its own, as written where they are: scipy.stats has low + (high - low) for high
     """
 
     spec: Mapping[str, Any]
@@ -51,18 +52,26 @@ class Distribution:
     low: float
     high: float
     whole: float | None = None
+    ends: tuple[float, float] = (-math.inf, math.inf)
 
     def quantile(self, u: np.ndarray) -> np.ndarray:
         """Quantiles at these probabilities, 0 < u < 1."""
         if math.isinf(self.low) and math.isinf(self.high):
-            return np.asarray(self.frozen.ppf(u), dtype=float)
-        a, b = self._shares()
-        return np.clip(np.asarray(self.frozen.ppf(a + u * (b - a)), dtype=float), self.low, self.high)
+            return np.clip(np.asarray(self.frozen.ppf(u), dtype=float), *self.ends)
+        above, a, b = self._shares()
+        inverse = self.frozen.isf if above else self.frozen.ppf
+        return np.clip(np.asarray(inverse(a + u * (b - a)), dtype=float), self.low, self.high)
 
-    def _shares(self) -> tuple[float, float]:
-        """Probabilities of a value below `low`, and of one up to `high`."""
+    def _shares(self) -> tuple[bool, float, float]:
+        """Is `low` above the median? Probabilities of a value below `low`, and of one up to `high`.
+
+        If it is, those of a value from `low` on, and of one above `high`: those below are near 1, where a
+        double tells few of them apart.
+        """
         below = self.low if self.whole is None else self.low - 1.0
-        return float(self.frozen.cdf(below)), float(self.frozen.cdf(self.high))
+        above = bool(self.frozen.cdf(below) > 0.5)
+        share = self.frozen.sf if above else self.frozen.cdf
+        return above, float(share(below)), float(share(self.high))
 
     def nearest(self, values: np.ndarray) -> np.ndarray:
         """The possible values nearest to some values between the bounds."""
@@ -71,7 +80,7 @@ class Distribution:
     @property
     def bounds(self) -> tuple[float, float]:
         """The bounds or the ends of the support; for an infinite end the quantile of 0.1 % or 99.9 %."""
-        low, high = self.frozen.support()
+        low, high = self.frozen.support() if math.isinf(self.ends[0]) else self.ends
         low, high = max(low, self.low), min(high, self.high)
         near = [float(v) for v in self.quantile(np.array([0.001, 0.999]))]
         return (near[0] if math.isinf(low) else float(low), near[1] if math.isinf(high) else float(high))
@@ -98,14 +107,15 @@ def distribution(spec: Mapping[str, Any]) -> Distribution:
         _check(name, numbers)
     elif not numbers.get("scale", 1.0) > 0:
         raise PlantloopError(f"scale is {numbers['scale']:g}, expected a number above 0.")
+    ends = (-math.inf, math.inf)
     if plain and name in BOUNDED:
-        cut = {}
+        ends, cut = ends if name == "randint" else (cut["low"], cut["high"]), {}
     own = {key: value for key, value in numbers.items() if key in needed or key in ("loc", "scale")}
     whole = own.get("loc", 0.0) if isinstance(getattr(stats, name, None), stats.rv_discrete) else None
     low, high = cut.get("low", -math.inf), cut.get("high", math.inf)
     if whole is not None:  # the whole numbers in between
         low, high = float(np.ceil(low - whole) + whole), float(np.floor(high - whole) + whole)
-    found = Distribution(dict(spec), make(stats, **own), low, high, whole)
+    found = Distribution(dict(spec), make(stats, **own), low, high, whole, ends)
     _refuse_empty(name, found, own, cut)
     return found
 
@@ -150,11 +160,12 @@ def _refuse_misfits(
 def _refuse_empty(name: str, found: Distribution, own: Mapping[str, float], cut: Mapping[str, float]) -> None:
     """Refuse numbers that define no distribution, and bounds between which it has no values."""
     with np.errstate(all="ignore"):
-        below, upto = found._shares()
+        _, below, upto = found._shares()
+        middle = found.quantile(np.array([0.001, 0.999]))
     if np.isnan(upto):
         shown = " and ".join(f"{key} = {value:g}" for key, value in own.items())
         raise PlantloopError(f"there is no distribution '{name}' with {shown}.")
-    if not upto > below:
+    if upto == below or not np.isfinite(middle).all():
         ends = " and ".join(f"{key} = {value:g}" for key, value in cut.items())
         between = f"no values {'between' if len(cut) == 2 else 'within'} {ends}"
         raise PlantloopError(f"distribution '{name}' has {between}.")

@@ -122,7 +122,7 @@ def drawn(
         found = []
         for k, one in enumerate(parameters.values()):
             low, high = one.bounds
-            found.append(one.nearest(low + (high - low) * levels[:, k]))
+            found.append(one.nearest(np.minimum(low + (high - low) * levels[:, k], high)))
         return np.column_stack(found)
     if method == SALTELLI:
         u = saltelli(runs // (len(parameters) + 2), len(parameters), seed)

@@ -71,6 +71,7 @@ class SearchSpace:
             share = shares[:, k : k + 1]
             ratio = name in self.logarithmic
             value = low * (high / low) ** share if ratio else low + share * (high - low)
+            value = np.clip(value, low, high)  # not beyond by rounding
             if name in self.whole:
                 value = self.whole[name].nearest(value)
             columns[name] = np.repeat(value, variants, axis=0)

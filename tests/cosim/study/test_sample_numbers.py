@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import gammainc, ndtr, ndtri
+from scipy.stats import truncnorm
 
 from blocks.errors import PlantloopError
 from cosim.study.between import SignalCourse
@@ -89,6 +90,42 @@ def test_quantiles_and_bounds(spec, expected, bounds):
     found = distribution(spec)
     assert found.quantile(U) == pytest.approx(np.asarray(expected), rel=1e-9)
     assert found.bounds == pytest.approx(tuple(bounds), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(6.0, math.inf), (8.0, math.inf), (9.0, 9.5), (-9.5, -9.0), (37.0, 38.0)]
+)
+def test_far_tails_have_as_many_values_as_the_middle(low, high):
+    """Above 8 deviations all probabilities round to 1: there were seven values, then none."""
+    cuts = {"low": low} | ({"high": high} if high < math.inf else {})
+    found = distribution({"distribution": "normal", "mean": 0.0, "std": 1.0} | cuts)
+    u = np.linspace(0.01, 0.99, 99)
+    values = found.quantile(u)
+    assert values == pytest.approx(truncnorm(low, high).ppf(u), rel=1e-12)
+    assert len(np.unique(values)) == len(u)
+
+
+def test_tails_whose_quantiles_scipy_does_not_know_are_refused():
+    with pytest.raises(PlantloopError, match="'poisson' has no values within low = 30"):
+        distribution({"distribution": "poisson", "mu": 3.0, "low": 30.0})
+
+
+@pytest.mark.parametrize(("low", "high"), [(-9.45, 0.99), (-7.32, -0.93), (0.01, 9.83)])
+@pytest.mark.parametrize("name", ["uniform", "triangular", "loguniform"])
+def test_nothing_is_beyond_the_bounds_as_written(name, low, high):
+    """low + (high - low) is 0.9900000000000002 for the first: a share of more than a block may take."""
+    if name == "loguniform" and low < 0:
+        return
+    middle = {"mode": 0.5 * (low + high)} if name == "triangular" else {}
+    found = distribution({"distribution": name, "low": low, "high": high} | middle)
+    assert found.bounds == (low, high)
+    parameters = {"a": found}
+    assert sorted(drawn("corners", 2, 0, parameters)[:, 0]) == [low, high]
+    assert drawn("morris", 200, 0, parameters).max() == high
+    assert found.quantile(np.array([1e-300, 1 - 2**-53])).max() <= high
+    space = SearchSpace({"a": found.bounds}, {}, frozenset(["a"]) if name == "loguniform" else frozenset())
+    values = space.cases(np.array([[0.0], [1.0]]), 1, 0).columns["a"]
+    assert low <= values.min() and values.max() <= high
 
 
 def test_a_distribution_of_scipy_takes_its_own_numbers():
