@@ -351,19 +351,29 @@ class StudyStore:
                 hint="What was written is complete; go on with --resume (resume=True) where it is now.",
             )
 
-    def _frame(self, name: str) -> pd.DataFrame:
+    def _frame(self, name: str, like: pd.DataFrame | None = None) -> pd.DataFrame:
         with damage_named(self.folder.url, name, ROWS_AGAIN):
-            return read_rows(self.folder.read(name), self._no_rows(), self.manifest.count)
+            like = self._no_rows() if like is None else like
+            return read_rows(self.folder.read(name), like, self.manifest.count)
+
+    def _stamps(self) -> dict[str, object]:
+        """The files of rows, with their stamps."""
+        names = (f"{TABLE}/{n}" for n in self.folder.names(TABLE) if n.endswith(".parquet"))
+        return {name: self.folder.stamp(name) for name in names}
 
     def table(self) -> pd.DataFrame:
-        """Rows of all cases done so far, in order."""
+        """Rows of all cases done so far, in order; only files that were not read before are read."""
         import pandas as pd
 
-        names = [f"{TABLE}/{n}" for n in self.folder.names(TABLE) if n.endswith(".parquet")]
-        stamps = tuple((n, self.folder.stamp(n)) for n in names)
-        if self._read.get("stamps") != stamps:
-            frames = [self._frame(n) for n in names]
-            table = pd.concat(frames, ignore_index=True) if frames else self._no_rows()
+        stamps, known = self._stamps(), self._read.get("stamps")
+        if known != stamps:
+            frames, like = [], self._no_rows()
+            if known and all(stamps.get(name) == stamp for name, stamp in known.items()):
+                frames.append(self._read["table"].reset_index())
+            else:
+                known = {}
+            frames += [self._frame(name, like) for name in stamps if name not in known]
+            table = pd.concat(frames, ignore_index=True) if frames else like
             with damage_named(self.folder.url, TABLE, ROWS_AGAIN):
                 check_cases(table["case"].to_numpy(), self.manifest.count)
             self._read.update(stamps=stamps, table=table.set_index("case").sort_index())
@@ -389,15 +399,23 @@ class StudyStore:
 
     @cached_property
     def _read(self) -> dict[str, Any]:
-        """The table as last read, and the files it was read from."""
+        """The table as last read, and the files it was read from, with their stamps."""
+        return {}
+
+    @cached_property
+    def _cases_read(self) -> dict[str, tuple[object, np.ndarray]]:
+        """Numbers of the cases in each file of rows, with the stamp of the file they were read from."""
         return {}
 
     def done(self) -> np.ndarray:
-        """Numbers of the cases that have a row."""
+        """Numbers of the cases that have a row; only files that were not read before are read."""
         found = [np.zeros(0, np.int64)]
-        for name in (f"{TABLE}/{n}" for n in self.folder.names(TABLE) if n.endswith(".parquet")):
-            with damage_named(self.folder.url, name, ROWS_AGAIN):
-                found.append(read_cases(self.folder.read(name), self.manifest.count))
+        for name, stamp in self._stamps().items():
+            if self._cases_read.get(name, (None,))[0] != stamp:
+                with damage_named(self.folder.url, name, ROWS_AGAIN):
+                    cases = read_cases(self.folder.read(name), self.manifest.count)
+                self._cases_read[name] = stamp, cases
+            found.append(self._cases_read[name][1])
         return np.sort(np.concatenate(found))
 
     def by_chunk(self, cases: Sequence[int] | np.ndarray) -> list[tuple[int, np.ndarray]]:

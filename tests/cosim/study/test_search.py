@@ -1,5 +1,6 @@
 """Searches find what is known in closed form, are studies, and go on where they were interrupted."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from blocks import Constant, Gain, Integrator, PlantloopError, Product, Sum
 from cosim import Diagram, Study, open_study
 from cosim.cli.cli import app
+from cosim.study.folder import Folder
 from cosim.study.opened import StudyResult
 from cosim.study.search import Aim, _found
 
@@ -90,6 +92,28 @@ def test_a_search_goes_on_with_what_is_done(bowl, tmp_path):
         study.falsify(tmp_path / "b", "off the bottom", runs=64, seed=1, resume=True)
     with pytest.raises(PlantloopError, match="no requirement 'of the bottom'; did you mean 'off the bottom'"):
         study.falsify(tmp_path / "c", "of the bottom")
+
+
+@pytest.mark.slow
+def test_rows_of_earlier_generations_are_not_read_again(bowl, tmp_path, monkeypatch):
+    """They were, in every generation: the time of a search grew with the square of its cases."""
+    pytest.importorskip("cma")
+    read, count = Folder.read, Counter()
+
+    def counted(folder, name):
+        count[name] += name.startswith("table/")
+        return read(folder, name)
+
+    monkeypatch.setattr(Folder, "read", counted)
+    found = study_of(bowl).falsify(tmp_path / "out", "off the bottom", runs=160, workers=1).study
+    assert len(found.store.folder.names("table")) == 10
+    assert max(count.values()) <= 3  # its cases, its rows, and those of the first for warnings
+    before = found.table
+    changed = sorted((tmp_path / "out" / "table").iterdir())[4]
+    pd.read_parquet(changed).iloc[1:].to_parquet(changed)
+    assert len(found.table) == len(found.store.done()) == len(before) - 1
+    changed.unlink()
+    assert len(found.table) == len(found.store.done()) == len(before) - 16
 
 
 @pytest.mark.slow
