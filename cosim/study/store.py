@@ -27,6 +27,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError
 from cosim.run.memory import check_memory
+from cosim.study.array_names import array_names
 from cosim.study.folder import Folder, cannot_write
 from cosim.study.manifest_check import check_manifest
 from cosim.study.measures import ROBUSTNESS
@@ -194,7 +195,7 @@ class StudyStore:
     def grown(self, count: int) -> StudyStore:
         """The same with room for more cases; the manifest is written last."""
         group = self._zarr("r+") if self.manifest.stored else {}
-        for name in ("case", *map(_key, self.manifest.stored)) if group else ():
+        for name in ("case", *self._array_names.values()) if group else ():
             group[name].resize((count, *group[name].shape[1:]))
         if group:
             group["case"][:] = np.arange(count)
@@ -234,13 +235,14 @@ class StudyStore:
             case[:] = np.arange(m.count)
             for name, (size, labels) in m.stored.items():
                 more = () if size == 1 else (size,)
+                array = self._array_names[name]
                 made = group.create_array(
-                    _key(name),
+                    array,
                     shape=(m.count, len(m.times), *more),
                     chunks=(m.chunk, len(m.times), *more),
                     dtype=m.dtype,
                     fill_value=float("nan"),
-                    dimension_names=("case", "time", *([f"{_key(name)} component"] if more else [])),
+                    dimension_names=("case", "time", *([f"{array} component"] if more else [])),
                     compressors=(compressor, Crc32cCodec()),
                 )
                 made.attrs.update({"signal": name, "labels": list(labels)})
@@ -250,7 +252,11 @@ class StudyStore:
     @cached_property
     def _arrays(self) -> dict[str, Any]:
         group = self._zarr("r+")
-        return {name: group[_key(name)] for name in self.manifest.stored}
+        return {name: group[array] for name, array in self._array_names.items()}
+
+    @cached_property
+    def _array_names(self) -> dict[str, str]:
+        return array_names(self.manifest.stored)
 
     def _write_signals(self, chunk: int, done: CaseOutcome) -> None:
         assert done.signals is not None
@@ -298,9 +304,10 @@ class StudyStore:
             found: xr.Dataset = xr.open_zarr(url, consolidated=False)
             for name, (size, _) in m.stored.items():
                 shape = (m.count, len(m.times), *(() if size == 1 else (size,)))
-                if (array := found[_key(name)]).shape != shape or array.dtype != m.dtype:
+                if (array := found[self._array_names[name]]).shape != shape or array.dtype != m.dtype:
                     raise ValueError(f"'{name}' is {array.dtype} of shape {array.shape}, expected {shape}")
-            found = found[[_key(name) for name in m.stored]].rename({_key(name): name for name in m.stored})
+            found = found[[*self._array_names.values()]]
+            found = found.rename({array: name for name, array in self._array_names.items()})
             return found.assign({name: found[full] for name, full in m.other_names.items()})
 
     def numbers_of(self, array: xr.DataArray) -> np.ndarray:
@@ -423,8 +430,3 @@ class StudyStore:
         numbers = np.unique(np.asarray(cases, dtype=np.int64))
         chunks = numbers // self.manifest.chunk
         return [(int(c), numbers[chunks == c]) for c in np.unique(chunks)]
-
-
-def _key(name: str) -> str:
-    """The name of the array of a signal; a slash would make a group."""
-    return name.replace("/", "|")
