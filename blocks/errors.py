@@ -116,6 +116,15 @@ def shown(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
+def text_of_error(error: BaseException) -> str:
+    """The text of an error as files keep it; the name of its class where its own code cannot make one."""
+    try:
+        text = str(error)
+    except Exception:  # a user's class may raise anything
+        return type(error).__name__
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 LONGEST = 200  # characters of a name that is compared with others: the time grows with their square
 LOOKED_UP = LISTED  # problems of one text whose near misses and places in lists are looked for
 

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from blocks.contract.user_lines import line_of
-from blocks.errors import KeepsError, PlantloopError
+from blocks.errors import KeepsError, PlantloopError, text_of_error
 
 FUNCTION = "the Python function"  # what messages call one that nobody has named
 
@@ -173,7 +173,7 @@ class LiveCall:
             self.interrupt = error
         except Exception as error:  # a user's function may raise anything
             how = "failed" if isinstance(error, PlantloopError) else f"raised {type(error).__name__}"
-            text = f"{how} at t={t:.9g} s: {str(error).removesuffix('.')}{line_of(error)}"
+            text = f"{how} at t={t:.9g} s: {text_of_error(error).removesuffix('.')}{line_of(error)}"
             self._failures[what] = (text, error)
         except BaseException as error:
             self.interrupt = error

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from blocks.errors import PlantloopError
+from cosim.batch.ways import no_processes
+from cosim.study.apart import in_own_process
 from cosim.study.running import Runner
 from cosim.study.store import Manifest, chunk_size
 from cosim.study.study_plan import StudyPlan
@@ -32,16 +36,21 @@ class Estimate:
 
 
 def estimated(plan: StudyPlan, manifest: Manifest, sample: int, cases: np.ndarray) -> Estimate:
-    """Run a few of these cases, evenly spread, without writing anything."""
+    """Run a few of these cases, evenly spread, without writing anything.
+
+    Raises
+    ------
+    PlantloopError     one of them ends its process
+    """
     count = len(cases)
     some = cases[np.unique(np.linspace(0, count - 1, max(1, min(sample, count))).astype(int))]
-    runner = Runner(plan)
-    # what is compiled is compiled once
-    runner.run(some[np.unique(plan.cases.variant[some], return_index=True)[1]])
-    began = time.perf_counter()
-    runner.run(some)
-    seconds = (time.perf_counter() - began) / len(some)
-    runner.close()
+    seconds, end = _safely(plan, partial(_seconds_of, plan, some))
+    if seconds is None:
+        raise PlantloopError(
+            f"a case that was tried ended its process: {end}.",
+            value=some.tolist(),
+            hint='In a run with executor "processes" it becomes a row, and the others go on.',
+        )
     columns = len(manifest.parameters) + len(plan.measures.columns) + 2
     width = sum(size for size, _ in manifest.stored.values())
     each = len(manifest.times) * width * np.dtype(manifest.dtype).itemsize
@@ -49,13 +58,41 @@ def estimated(plan: StudyPlan, manifest: Manifest, sample: int, cases: np.ndarra
     return Estimate(count, seconds, count * (ROW + NUMBER * columns), count * each, chunk)
 
 
+def _seconds_of(plan: StudyPlan, some: np.ndarray) -> float:
+    """The time of one of some cases [s], which are run together."""
+    runner = Runner(plan)
+    # what is compiled is compiled once
+    runner.run(some[np.unique(plan.cases.variant[some], return_index=True)[1]])
+    began = time.perf_counter()
+    runner.run(some)
+    seconds = (time.perf_counter() - began) / len(some)
+    runner.close()
+    return seconds
+
+
+def _safely(plan: StudyPlan, timed: Callable[[], float]) -> tuple[float | None, str]:
+    """A time, or None and a text where a run ends its process: Python code may, which gets one of its own."""
+    if not plan.python or no_processes() is not None:
+        return timed(), ""
+    return in_own_process(timed)
+
+
 SHARE = 0.02  # of a run that is timed
 QUICK, SOME = 0.05, 8  # s that a case may take for some whole ones to be timed, and how many at least
 LONG, PART = 0.05, 50  # s that these should take together; at most one of so many cases is timed
 
 
-def seconds_of_a_case(plan: StudyPlan) -> float:
-    """The approximate time of one case [s] among many that are run together; 1 s where the timing fails."""
+def seconds_of_a_case(plan: StudyPlan, apart: bool = True) -> float:
+    """The approximate time of one case [s] among many that are run together; 1 s where the timing fails.
+
+    apart : Python code is run in a process of its own, which it may end
+    """
+    timed = partial(_seconds_of_the_first, plan)
+    seconds, _ = _safely(plan, timed) if apart else (timed(), "")
+    return 1.0 if seconds is None else seconds
+
+
+def _seconds_of_the_first(plan: StudyPlan) -> float:
     until = plan.bases[0].until
     try:
         with simulation(plan, 0) as sim:
@@ -66,7 +103,7 @@ def seconds_of_a_case(plan: StudyPlan) -> float:
             found = (time.perf_counter() - began) / SHARE
     except PlantloopError:
         return 1.0
-    if found > QUICK or plan.python:  # Python code may end its process, as a run of the study may
+    if found > QUICK or plan.python:
         return found
     runner = Runner(plan)
     try:

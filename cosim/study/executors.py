@@ -8,17 +8,14 @@ less than 2 %.
 from __future__ import annotations
 
 import concurrent.futures as futures
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from blocks.errors import PlantloopError, near_miss, shown
 from cosim.batch.forked import FORKED
 from cosim.batch.ways import no_processes
+from cosim.study.apart import end_with_parent, in_own_process
 from cosim.study.job import Job, Pieces, Tell
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
@@ -121,17 +118,8 @@ _mine: list[Worker] = []  # of a process of a pool: what `_begin_process` made
 
 
 def _begin_process(plan: StudyPlan, store: StudyStore) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _mine[:] = [Worker(plan, store)]
-
-
-def _end_with_parent() -> None:
-    """End this process when its parent is gone, even if that was killed: nobody else would end it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _in_process(piece: list[Chunk]) -> Tally:
@@ -140,30 +128,8 @@ def _in_process(piece: list[Chunk]) -> Tally:
 
 def _alone(job: Job, some: Chunk) -> Tally | str:
     """Run some cases of a chunk in a process of their own; returns the tally, or how the process ended."""
-    here, there = FORKED.Pipe(duplex=False)
-    process = FORKED.Process(target=_send_tally, args=(Worker(job.plan, job.store), some, there))
-    process.start()
-    there.close()
-    try:
-        found = here.recv()
-    except EOFError:
-        found = None
-    finally:
-        process.join()
-        here.close()
-    if isinstance(found, BaseException):
-        raise found
-    return found if isinstance(found, Tally) else f"the run ended its process (exit code {process.exitcode})"
-
-
-def _send_tally(worker: Worker, some: Chunk, there: Any) -> None:
-    """The main function of such a process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        there.send(worker.work([some]))
-    except PlantloopError as error:
-        there.send(error)
+    found, end = in_own_process(partial(Worker(job.plan, job.store).work, [some]))
+    return found if isinstance(found, Tally) else end
 
 
 # --- which there are --------------------------------------------------------------------------------------

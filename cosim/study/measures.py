@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, text_of_error
 from cosim.study.between import SignalCourse
 from cosim.study.formulas import (
     Applied,
@@ -134,7 +134,7 @@ class Measures:
         probe = str(error.path)
         found = next((f for part in self._numeric for f, name in part.items() if name == probe), None)
         if found is None or error.time is None:
-            return str(error)
+            return text_of_error(error)
         term = str(error).partition("First non-finite term: ")[2].partition(f" {error.hint}")[0]
         because = f" First non-finite term: {term}" if term else ""
         return f"{self.users(found)}: the formula is {error.value} at t={error.time:.9g} s.{because}"

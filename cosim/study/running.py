@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blocks.errors import PlantloopError
+from blocks.errors import PlantloopError, text_of_error
 from cosim.batch.watched_runs import WatchedRuns
 from cosim.engines.choose import choose
 from cosim.engines.engine import Engine
@@ -168,7 +168,7 @@ def outcome(
         except PlantloopError as error:
             failures[k] = plan.measures.told(error)
         except Exception as error:  # a user's function may raise anything
-            failures[k] = f"{type(error).__name__}: {error}"
+            failures[k] = f"{type(error).__name__}: {text_of_error(error)}"
     messages = np.array([ready.endings[e - 1] if e else "" for e in starts.stopped], dtype=object)
     status = np.where(starts.stopped > 0, STOPPED, FINISHED).astype(object)
     for k, text in failures.items():
@@ -184,7 +184,7 @@ def outcome(
 
 
 def refused_outcome(plan: StudyPlan, numbers: np.ndarray, messages: Sequence[str]) -> CaseOutcome:
-    """Rows of the table for cases whose numbers a block refuses; they were not run."""
+    """Rows of the table for cases that were not run, as those whose numbers a block refuses."""
     count = len(numbers)
     table = _unmeasured(plan, count)
     table["end_time"] = np.full(count, np.nan)

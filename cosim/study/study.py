@@ -307,7 +307,7 @@ class Study:
         url = url_of(out, RESULTS)
         with alone_in(url):
             fresh = not Folder(url).exists(MANIFEST)
-            store = self.open_store(url, flag(resume, "resume") or only is not None, count)
+            store = self.open_store(url, flag(resume, "resume") or only is not None, count, name)
             cases = (self._unfinished(store, only) if chosen is None else chosen)[:most]
             if len(cases):
                 with study_progress(progress, len(cases)) as display:
@@ -325,7 +325,7 @@ class Study:
                 warn_of_cases(store, self.plan)
         return StudyResult(store, lambda: self.plan)
 
-    def open_store(self, url: str, resume: bool, workers: int = 1) -> StudyStore:
+    def open_store(self, url: str, resume: bool, workers: int = 1, executor: str = "") -> StudyStore:
         """The folder of results, created or reopened.
 
         Raises
@@ -334,7 +334,8 @@ class Study:
         """
         if Folder(url).exists(MANIFEST):
             return self._open(url, self.manifest(), resume)
-        return self._open(url, self.manifest(seconds_of_a_case(self.plan), workers), resume)
+        seconds = seconds_of_a_case(self.plan, apart=executor != "threads")
+        return self._open(url, self.manifest(seconds, workers), resume)
 
     def _open(self, url: str, manifest: Manifest, resume: bool, longer: bool = False) -> StudyStore:
         """What is there or made; `longer`: a search for more cases than it had goes on."""

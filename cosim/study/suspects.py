@@ -6,11 +6,12 @@ Parts of one chunk are tried one after the other, since they go to the same file
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from cosim.study.job import Job, Tell
-from cosim.study.running import FAILED, CaseOutcome
+from cosim.study.running import refused_outcome
 from cosim.study.work import Chunk, Tally, case_columns
 
 Attempt = Callable[[Chunk], Tally | str]  # the tally of some cases, or a text about how their process ended
@@ -41,16 +42,12 @@ def find_culprits(job: Job, suspects: list[Chunk], attempt: Attempt, tell: Tell)
 
 def lost_case(job: Job, chunk: int, case: int, message: str) -> Tally:
     """Write the row of a case without results."""
-    measures = job.plan.measures
-    table: dict[str, np.ndarray] = {}
-    for name in measures.columns:
-        table[name] = np.zeros(1, bool) if name in measures.requirements else np.full(1, np.nan)
-    table |= {"end_time": np.full(1, np.nan), "status": np.array([FAILED], dtype=object)}
-    table |= {"message": np.array([message], dtype=object), "wall_time": np.full(1, np.nan)}
+    cases = np.array([case])
+    found = refused_outcome(job.plan, cases, [message])
     signals = None
     if job.store.manifest.stored:
         width = sum(size for size, _ in job.store.manifest.stored.values())
         signals = np.full((1, len(job.store.manifest.times), width), np.nan, job.store.manifest.dtype)
-    cases = np.array([case])
-    job.store.commit(chunk, CaseOutcome(cases, table, signals), case_columns(job.plan, cases))
+    found = replace(found, table=found.table | {"wall_time": np.full(1, np.nan)}, signals=signals)
+    job.store.commit(chunk, found, case_columns(job.plan, cases))
     return Tally(1, 1, 0)

@@ -14,7 +14,7 @@ import numpy as np
 
 from blocks.contract.event_memories import NEVER
 from blocks.contract.memories import ROUNDS, CountedInstants
-from blocks.errors import PlantloopError, SimulationError
+from blocks.errors import PlantloopError, SimulationError, text_of_error
 from cosim.engines.reference.draws import draw, stream
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
@@ -193,8 +193,9 @@ class Scheduler:
         except PlantloopError:
             raise
         except Exception as error:  # a user's function may raise anything
+            raised = f"raised {type(error).__name__} at t={t:.9g} s: {text_of_error(error)}"
             raise SimulationError(
-                f"the function of block '{path}' raised {type(error).__name__} at t={t:.9g} s: {error}.",
+                f"the function of block '{path}' {raised}.",
                 path=path,
                 time=t,
             ) from error

@@ -1,12 +1,15 @@
 """What a study will take before it runs: which cases are tried, and numbers of bytes in words."""
 
+import os
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from blocks import Constant, PlantloopError, PythonFunction
+from cosim import Diagram, Study
 from cosim.study import estimate
-from cosim.study.estimate import NUMBER, ROW, estimated, in_units
+from cosim.study.estimate import NUMBER, ROW, estimated, in_units, seconds_of_a_case
 
 
 @pytest.mark.parametrize(
@@ -38,6 +41,7 @@ def test_cases_are_tried_evenly_spread(monkeypatch, sample, tried):
     plan = SimpleNamespace(
         cases=type("Cases", (), {"variant": variant, "__len__": lambda self: 200})(),
         measures=SimpleNamespace(columns=["m"]),
+        python=False,
     )
     manifest = SimpleNamespace(
         parameters=["p", "q"], stored={"a": (3, []), "b": (1, [])}, times=[0.0] * 10, dtype="float32"
@@ -48,3 +52,16 @@ def test_cases_are_tried_evenly_spread(monkeypatch, sample, tried):
     assert sorted(variant[first]) == sorted(set(variant[second]))  # one of each variant, to compile it
     assert (found.cases, found.signals, found.table) == (11, 11 * 10 * 4 * 4, 11 * (ROW + NUMBER * 5))
     assert found.seconds >= 0.0 and found.chunk >= 1
+
+
+def test_python_that_ends_its_process_ends_no_estimate():
+    """It ended the program, without a word."""
+    d = Diagram("python")
+    d.add("f", PythonFunction(lambda t, u: os._exit(3) if u[0] > 2.5 else 2 * u, 1, sample=0.1))
+    d.add("u", Constant(1.0))
+    d.connect("u.y", "f.u")
+    study = Study(d, until=0.3, sweep={"u.value": [3.0, 2.0, 1.0]})
+    with pytest.raises(PlantloopError, match="a case that was tried ended its process.*exit code 3"):
+        study.estimate()
+    assert study.estimate(cases=[1, 2]).seconds > 0.0
+    assert seconds_of_a_case(study.plan) == 1.0

@@ -260,13 +260,13 @@ def test_a_case_whose_process_was_lost_has_a_row(monkeypatch):
     manifest = SimpleNamespace(stored={"a.y": (2, ()), "b.y": (1, ())}, times=[0.0, 1.0], dtype="float32")
     measures = SimpleNamespace(columns=["m", "r", "r.robustness"], requirements=["r"])
     store = SimpleNamespace(manifest=manifest, commit=lambda *row: rows.append(row))
-    job = SimpleNamespace(plan=SimpleNamespace(measures=measures), store=store)
+    job = SimpleNamespace(plan=SimpleNamespace(measures=measures, watches=True), store=store)
     assert suspects.lost_case(job, 3, 17, "killed") == Tally(1, 1, 0)
     ((chunk, outcome, columns),) = rows
     assert (chunk, outcome.cases.tolist(), columns["k"].tolist()) == (3, [17], [34.0])
     assert outcome.signals.shape == (1, 2, 3) and np.isnan(outcome.signals).all()
     row = {name: values[0] for name, values in outcome.table.items()}
-    assert (row["r"], row["status"], row["message"]) == (False, FAILED, "killed")
+    assert (row["r"], row["status"], row["message"], row["warnings"]) == (False, FAILED, "killed", "")
     assert all(np.isnan(row[name]) for name in ("m", "r.robustness", "end_time", "wall_time"))
 
 

@@ -219,6 +219,54 @@ def test_python_in_the_model_runs_in_processes(tmp_path):
     assert "exit code 3" in s.table.loc[2, "message"]
 
 
+class NoTextError(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class UndecodedNameError(Exception):
+    """Of a file that is not called in UTF-8, as Python reads its name."""
+
+    def __str__(self):
+        return "no file \udcff"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sample", [0.1, None])
+def test_errors_without_a_text_that_files_keep_are_rows_too(tmp_path, sample):
+    def fail(t, u):
+        if u[0] > 1.0 and t > 0.1:
+            raise (NoTextError if u[0] < 2.5 else UndecodedNameError)
+        return u
+
+    d = Diagram("python")
+    d.add("f", PythonFunction(fail, 1, sample=sample))
+    d.add("u", Constant(1.0))
+    d.add("x", Integrator())
+    d.connect("u.y", "f.u")
+    d.connect("f.y", "x.u")
+    study = Study(d, until=0.3, sweep={"u.value": [1.0, 2.0, 3.0]}, metrics={"last": "final(f.y)"})
+    table = study.run(tmp_path / "out", executor="threads", workers=1).table
+    assert list(table["status"]) == ["done", "failed", "failed"]
+    assert "raised NoTextError" in table.loc[1, "message"]
+    assert r"no file \udcff" in table.loc[2, "message"]
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_its_process_among_blocks_that_warn(tmp_path):
+    d = Diagram("python")
+    d.add("f", PythonFunction(lambda t, u: os._exit(3) if u[0] > 2.5 else 2 * u, 1, sample=0.1))
+    d.add("u", Constant(1.0))
+    d.add("range", CheckRange(high=3.0, action="warn"))
+    d.connect("u.y", "f.u")
+    d.connect("f.y", "range.u")
+    study = Study(d, until=0.3, sweep={"u.value": [3.0, 2.0, 1.0]}, metrics={"last": "final(f.y)"})
+    with pytest.warns(WatchedSignalWarning, match="in 1 of 3 cases, case 1 the first"):
+        s = study.run(tmp_path / "out", executor="processes", workers=1)
+    assert list(s.table["status"]) == ["failed", "done", "done"]
+    assert [bool(text) for text in s.table["warnings"]] == [False, True, False]
+
+
 @pytest.mark.slow
 def test_what_is_kept(loop, tmp_path):
     summary = study_of(loop, store={"keep": "summary"}).run(tmp_path / "a")
