@@ -47,12 +47,15 @@ def compare(before: StudyView, after: StudyView) -> Comparison:
         raise PlantloopError("these studies have no case in common that is done.")
     first, second = first.loc[common], second.loc[common]
     a, b = before.store.manifest, after.store.manifest
-    for name in (n for n in a.parameters if n in b.parameters):
+    for name in ("variant", *a.parameters):
+        if name not in first or name not in second:
+            continue
         apart = np.flatnonzero(first[name].to_numpy() != second[name].to_numpy())
         if len(apart):
             k = int(common[apart[0]])
+            x, y = first[name].tolist()[apart[0]], second[name].tolist()[apart[0]]
             raise PlantloopError(
-                f"case {k} is not the same in both: '{name}' is {first[name][k]:g} and {second[name][k]:g}.",
+                f"case {k} is not the same in both: '{name}' is {x!r} and {y!r}.",
                 path=name,
                 hint="Compare studies with the same cases.",
             )

@@ -3,9 +3,11 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from cosim.study.compare import _farthest, _signals
+from blocks.errors import PlantloopError
+from cosim.study.compare import _farthest, _signals, compare
 
 NAN = np.nan
 
@@ -55,3 +57,23 @@ def test_more_cases_than_are_looked_at_at_once():
     y[[700, 2300], 0, 0] = 1.0, 2.0
     assert _signals(view([0.0], a=x), view([0.0], a=y), np.arange(2500)) == {"a": (2.0, 2300)}
     assert _signals(view([0.0], a=x), view([0.0], a=y), np.arange(2200)) == {"a": (1.0, 700)}
+
+
+def results(**columns):
+    """Cases 3 and 4 of a study whose parameter is k."""
+    manifest = SimpleNamespace(
+        parameters=["k"], requirements=[], metrics=[], fingerprints={}, times=(), stored={}
+    )
+    table = pd.DataFrame(columns, index=[3, 4])
+    return SimpleNamespace(table=table, store=SimpleNamespace(manifest=manifest), signals={})
+
+
+def test_cases_of_one_number_that_are_not_the_same():
+    """Of variants in another order the slow one was compared with the fast one."""
+    slow_first = results(variant=["slow", "fast"], k=[1.0, 1.0])
+    assert compare(slow_first, slow_first).cases == 2
+    assert compare(slow_first, results(k=[1.0, 1.0])).cases == 2  # two versions of a model, each by itself
+    with pytest.raises(PlantloopError, match="case 3 .*'variant' is 'slow' and 'fast'"):
+        compare(slow_first, results(variant=["fast", "slow"], k=[1.0, 1.0]))
+    with pytest.raises(PlantloopError, match="case 4 .*'k' is 1.0 and 1.0000000000000002"):
+        compare(slow_first, results(k=[1.0, 1.0 + 2**-52]))
