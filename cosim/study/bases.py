@@ -11,6 +11,7 @@ from blocks.contract.block import Block
 from cosim.block_alone import around
 from cosim.diagram import Diagram
 from cosim.scenario.blocks import files_read
+from cosim.scenario.factory import module_file
 from cosim.scenario.scenario import Scenario
 from cosim.settings import RunSettings
 from cosim.study.loading import naming_variant
@@ -74,14 +75,15 @@ class Base:
         return self.made.diagram() if isinstance(self.made, Scenario) else self.made
 
     def files(self) -> list[Path]:
-        """The files that the model was read from."""
+        """The files that the model was read from, each where its scenario says, the scenario first."""
         if not isinstance(self.made, Scenario):
             return []
         source, tables = self.made.source, self.made.tables
-        found = [source.path]
-        if tables.model is not None:
-            found.append(source.path.parent / tables.model.file)
-        found += [source.path.parent / name for name in files_read(source.tables)]
+        named = [] if tables.model is None else [tables.model.file]
+        named += [*files_read(source.tables), *(fmu.file for fmu in tables.fmus.values())]
+        found = [source.path, *(source.path.parent / name for name in named)]
+        if tables.diagram is not None:
+            found.append(module_file(source.path, tables.diagram.factory))
         return found
 
 

@@ -25,7 +25,7 @@ from cosim.study.executors import executor_for, processors, work_at
 from cosim.study.folder import Folder, url_of
 from cosim.study.folder_lock import alone_in
 from cosim.study.job import Job, Tell
-from cosim.study.loading import load_study_file, tables_of_call
+from cosim.study.loading import CALL, load_study_file, tables_of_call
 from cosim.study.measures import measures_of
 from cosim.study.opened import StudyResult
 from cosim.study.plan_problems import place_of, prepared_or_all_problems
@@ -34,7 +34,7 @@ from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, only_of, optimise, space_of
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
 from cosim.study.structural_cases import built_for_cases
-from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, files_of
+from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, content_of, files_of
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_progress import study_progress, warn_of_cases
 from cosim.study.study_schema import StudyTables
@@ -119,10 +119,10 @@ class Study:
         folder = Path.cwd()
         if isinstance(loaded, Scenario):
             folder = loaded.source.path.parent
-            self._files = files_of(loaded, tables)
             bases, names = bases_of_scenario(
                 loaded, tables, until, numbers, log_every, settings, keywords, self.trust
             )
+            self._files = files_of(loaded, tables, bases)
         else:
             bases, names = bases_of_diagrams(
                 loaded, drawn, tables, until, numbers, log_every, settings, keywords
@@ -241,7 +241,7 @@ class Study:
         stored = {n.name: (n.size, tuple(n.labels)) for n in ready.system.tree(ready.stored).leaves}
         width = sum(size for size, _ in stored.values())
         each = len(plan.times) * width * np.dtype(plan.store.dtype).itemsize
-        file = self._place.source.path.name if self._files else ""
+        file = "" if self._place.source.path == CALL else next(iter(self._files), "")
         sampling = self.tables.sampling
         design = sampling.method if plan is self.plan and sampling and sampling.method in DESIGNS else ""
         return Manifest(
@@ -342,7 +342,7 @@ class Study:
         if (store := self._found(url, manifest, resume, longer)) is not None:
             store.folder.remove_leftovers()
             return store if store.manifest.count == manifest.count else store.grown(manifest.count)
-        return StudyStore.create(url, manifest, {n: p.read_bytes() for n, p in self._files.items()})
+        return StudyStore.create(url, manifest, {n: content_of(p) for n, p in self._files.items()})
 
     def _found(self, url: str, manifest: Manifest, resume: bool, longer: bool = False) -> StudyStore | None:
         """The store of this study that is there; None where nothing is."""

@@ -6,6 +6,7 @@ import html
 import json
 import shlex
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -176,7 +177,8 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
 
 
 def _command(view: StudyView) -> str:
-    return f"cosim run {shlex.quote(view.store.manifest.study_file or 'study.toml')}"
+    file = PurePosixPath(view.store.manifest.study_file or "study.toml").name
+    return f"cosim run {shlex.quote(file)}"
 
 
 def _columns(view: StudyView) -> list[str]:
