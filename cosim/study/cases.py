@@ -45,8 +45,7 @@ class Cases:
         """One column per number: "controller.K[0]", "controller.K[1]" for a name with several numbers."""
         found: dict[str, np.ndarray] = {}
         for name, values in self.columns.items():
-            width = values.shape[1]
-            found |= {name if width == 1 else f"{name}[{k}]": values[:, k] for k in range(width)}
+            found |= dict(zip(_columns_of(name, values.shape[1]), values.T, strict=True))
         return found
 
     @property
@@ -106,20 +105,29 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
     return Cases(columns, np.repeat(np.arange(variants), steps * runs), seeds)
 
 
-def _check_names(tables: StudyTables, grid: Mapping[str, Any], samples: Mapping[str, Any]) -> None:
+def _check_names(
+    tables: StudyTables, grid: Mapping[str, np.ndarray], samples: Mapping[str, np.ndarray]
+) -> None:
     """Refuse names of numbers that vary where another column of the table has them."""
     results = {*tables.metrics, *(r.name for r in tables.requirements)}
     results |= {f"{r.name}{ROBUSTNESS}" for r in tables.requirements}
     for name in (*grid, *samples):
+        taken = results & {name, *_columns_of(name, (grid if name in grid else samples)[name].shape[1])}
         if name in grid and name in samples:
-            what, cure = "is swept and in the samples", "Take it out of one of them."
+            what, cure = "it is swept and in the samples", "Take it out of one of them."
         elif name in RESERVED:
-            what, cure = "is the name of a column of every table of cases", "Call the parameter otherwise."
-        elif name in results:
-            what, cure = "is the name of a metric or a requirement too", "Rename that one."
+            what, cure = "it is the name of a column of every table of cases", "Call the parameter otherwise."
+        elif taken:
+            column = "it" if name in taken else f"its column '{min(taken)}'"
+            what, cure = f"{column} is the name of a metric or a requirement too", "Rename that one."
         else:
             continue
-        raise PlantloopError(f"'{name}' varies, and it {what}.", path=name, value=name, hint=cure)
+        raise PlantloopError(f"'{name}' varies, and {what}.", path=name, value=name, hint=cure)
+
+
+def _columns_of(name: str, width: int) -> list[str]:
+    """Names of the columns of the table for a name with so many numbers."""
+    return [name] if width == 1 else [f"{name}[{k}]" for k in range(width)]
 
 
 def _grid(axes: Sequence[Axis]) -> tuple[dict[str, np.ndarray], int]:

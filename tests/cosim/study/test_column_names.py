@@ -2,7 +2,7 @@
 
 import pytest
 
-from blocks import Constant, Integrator
+from blocks import Constant, Integrator, TransferFunction
 from blocks.errors import ScenarioError
 from cosim import Diagram, Study
 from cosim.study.cases import RESERVED
@@ -42,6 +42,20 @@ def test_a_file_of_cases_has_names_of_its_own(tmp_path):
         with pytest.raises(ScenarioError, match=f"'{column}' varies, and it {says}|{says}"):
             Study(ramp(column), until=1.0, sweep={"k": [1.0]} if column == "k" else None,
                   sampling=sampling, metrics={"m": "final(i.y)"})  # fmt: skip
+
+
+def test_a_metric_is_not_put_in_place_of_one_of_several_numbers():
+    """Its values stood there in place of those of the parameter."""
+    d = Diagram("lag")
+    d.add("lag", TransferFunction([1.0], [1.0, 2.0]))
+    d.ground("lag.u")
+    swept = {"lag.den": [[1.0, 2.0], [1.0, 3.0]]}
+    says = r"'lag.den' varies, and its column 'lag.den\[1\]' is the name of a metric or a requirement too"
+    with pytest.raises(ScenarioError, match=says):
+        Study(d, until=1.0, sweep=swept, metrics={"lag.den[1]": "final(lag.y)"})
+    with pytest.raises(ScenarioError, match=says):
+        Study(d, until=1.0, sweep=swept, requirements=[{"name": "lag.den[1]", "always": "lag.y < 1"}])
+    Study(d, until=1.0, sweep=swept, metrics={"lag.den[2]": "final(lag.y)"})
 
 
 @pytest.mark.parametrize("name", ["time", "e", "pi", "t", "end", "sample", "name", "until"])
