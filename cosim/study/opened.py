@@ -201,12 +201,16 @@ class StudyResult:
 
         Raises
         ------
-        PlantloopError     no such column
+        PlantloopError     no such column, or one of texts
         """
         table = self.table
         if name not in table:
             raise PlantloopError(
                 f"the table has no column '{name}'; {near_miss(name, map(str, table.columns))}", path=name
+            )
+        if table[name].dtype.kind not in "biuf":
+            raise PlantloopError(
+                f"column '{name}' of the table has texts, expected one of numbers.", path=name
             )
         return table[name].to_numpy(dtype=float)
 

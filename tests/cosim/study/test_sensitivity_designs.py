@@ -8,6 +8,7 @@ import pytest
 
 from blocks import Constant, PlantloopError
 from cosim import Diagram, Study, open_study
+from cosim.study.sample_draws import shares
 from cosim.study.sensitivity import sensitivity
 
 PI = np.pi
@@ -123,18 +124,43 @@ def test_a_design_needs_whole_groups():
         )  # fmt: skip
 
 
+def view_of(table, names):
+    """A study whose table it is."""
+    manifest = SimpleNamespace(design="", parameters=names)
+    return SimpleNamespace(
+        store=SimpleNamespace(manifest=manifest), table=table, column=lambda name: table[name].to_numpy()
+    )
+
+
+@pytest.mark.parametrize("runs", [128, 256])
+@pytest.mark.parametrize("method", ["sobol", "lhs"])
+def test_first_order_indices_of_cases_that_fill_the_cube_evenly(runs, method):
+    """y = a b: 3/7 each. Of as many cases of Sobol's sequence as a power of 2 they were 0.75 and 0.05."""
+    pytest.importorskip("SALib")
+    found = []
+    for seed in range(8):
+        u = shares(method, runs, 2, seed)
+        table = pd.DataFrame({"a": u[:, 0], "b": u[:, 1], "y": u[:, 0] * u[:, 1]})
+        found.append(sensitivity(view_of(table, ["a", "b"]), "y", "rbd_fast")["first order"][["a", "b"]])
+    apart = np.abs(np.array(found) - 3 / 7)
+    assert apart.max() < 0.15 and np.sqrt((apart**2).mean()) < 0.06
+
+
+def test_a_column_of_texts_has_no_sensitivity(tmp_path):
+    s = sampled("ab", "lhs", 10, (0.0, 1.0), {"y": "final(a.y)"}, tmp_path / "out")
+    for name in ("message", "status"):
+        with pytest.raises(PlantloopError, match=f"column '{name}' of the table has texts"):
+            s.sensitivity(name)
+    assert s.column("y").dtype == float
+
+
 def test_ten_cases_are_enough_and_a_regression_is_sorted_by_numbers_not_by_ranks():
     """y = 1000 p + q, where p is 1 once, as q is largest, and small otherwise: by ranks q is first."""
     table = pd.DataFrame({"q": np.arange(10.0), "p": [0.1, -0.1] * 4 + [0.1, 1.0]})
     table["y"] = 1000.0 * (table["p"] > 0.5) + table["q"]
 
-    def view(count):
-        manifest, some = SimpleNamespace(design="", parameters=["q", "p"]), table.iloc[:count]
-        store = SimpleNamespace(manifest=manifest)
-        return SimpleNamespace(store=store, table=some, column=lambda name: some[name].to_numpy())
-
-    found = sensitivity(view(10), "y", "regression")
+    found = sensitivity(view_of(table, ["q", "p"]), "y", "regression")
     assert list(found.index) == ["p", "q"] and abs(found["regression"]["p"]) > 0.9
     assert found["rank correlation"]["q"] > 0.999 > found["rank correlation"]["p"]
     with pytest.raises(PlantloopError, match="9 cases have a value of 'y', expected 10 or more"):
-        sensitivity(view(9), "y", "regression")
+        sensitivity(view_of(table.iloc[:9], ["q", "p"]), "y", "regression")
