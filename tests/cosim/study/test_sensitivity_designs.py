@@ -146,6 +146,17 @@ def test_first_order_indices_of_cases_that_fill_the_cube_evenly(runs, method):
     assert apart.max() < 0.15 and np.sqrt((apart**2).mean()) < 0.06
 
 
+def test_some_of_many_cases_are_as_all_are():
+    """y = a + b + c: alike. Every fourth case had a and b in one half: 0.15, 0.16 and 0.40."""
+    pytest.importorskip("SALib")
+    u = shares("sobol", 4000, 3, 1)
+    table = pd.DataFrame(u, columns=[*"abc"]).assign(y=u.sum(axis=1))
+    found = sensitivity(view_of(table, [*"abc"]), "y", "pawn")["pawn"]
+    assert found.max() < 1.25 * found.min()
+    few = sensitivity(view_of(table.iloc[:1000], [*"abc"]), "y", "pawn")["pawn"]  # these are all looked at
+    assert few.max() < 1.25 * few.min() and found.mean() == pytest.approx(few.mean(), rel=0.1)
+
+
 def test_a_column_of_texts_has_no_sensitivity(tmp_path):
     s = sampled("ab", "lhs", 10, (0.0, 1.0), {"y": "final(a.y)"}, tmp_path / "out")
     for name in ("message", "status"):
