@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from blocks.arguments import file_path
 from blocks.errors import PlantloopError
@@ -32,7 +34,14 @@ class Folder:
     def _system(self) -> tuple[Any, str]:
         import fsspec
 
-        system, root = fsspec.core.url_to_fs(self.url)
+        try:
+            system, root = fsspec.core.url_to_fs(self.url)
+        except (ImportError, ValueError) as error:  # a package is missing, or there is no such kind
+            raise PlantloopError(
+                f"no folder of results is reached at '{self.url}': {str(error).rstrip('.')}.",
+                path=self.url,
+                hint="Give a folder on disk, or a URL of a kind that fsspec knows, such as s3://bucket/folder.",
+            ) from error
         return system, str(root)
 
     def path(self, name: str) -> Path:
@@ -166,12 +175,14 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def url_of(path: Any, what: str) -> str:
-    """A folder's path or URL as text.
+    """A folder's path or URL as text; the path of one on this disk ("file:///tmp/a").
 
     Raises
     ------
     PlantloopError     it is neither
     """
+    if isinstance(path, str) and path.startswith("file://"):
+        path = url2pathname(urlsplit(path).path)
     return path if isinstance(path, str) and "://" in path else str(file_path(path, what, "out"))
 
 

@@ -87,3 +87,19 @@ def test_a_scheduler_that_is_lost(loop, tmp_path):
             study.run(tmp_path / "out", scheduler=cluster.scheduler_address, progress=lost)
     assert 0 < len(open_study(tmp_path / "out").table) < len(study)
     same(study.run(tmp_path / "whole").table, study.run(tmp_path / "out", resume=True).table)
+
+
+def test_a_url_of_no_kind_that_is_known(loop):
+    url = "nowhere://a/b"
+    with pytest.raises(PlantloopError, match=f"no folder of results is reached at '{url}'.*fsspec knows"):
+        study_of(loop).wanted(url, resume=True)
+    with pytest.raises(PlantloopError, match="no folder of results is reached"):
+        open_study(url)
+
+
+@pytest.mark.slow
+def test_a_url_of_a_file_is_its_path(loop, tmp_path):
+    out = tmp_path / "a folder"
+    s = study_of(loop).run(out.as_uri(), workers=1)
+    assert (out / "study.json").exists() and s.store.folder.url == str(out)
+    assert len(open_study(out.as_uri()).table) == len(s)
