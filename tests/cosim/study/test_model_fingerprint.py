@@ -1,10 +1,12 @@
 """What of a model besides its equations makes results others: code, values and files, down to some depth."""
 
 import dataclasses
+import threading
 from functools import partial
 
 import casadi as ca
 import numpy as np
+import pandas as pd
 import pytest
 
 from blocks import Gain
@@ -75,6 +77,63 @@ def test_what_differs_has_other_texts(one, other):
 def test_what_is_alike_has_the_same_texts():
     for make in (lambda: Pair(1.0, [np.arange(3)]), lambda: scaled(3.0), lambda: Gain([1.0, 2.0])):
         assert texts(make()) == texts(make())
+
+
+SOURCES = {
+    "a number in a comprehension": "K = {}\ndef f(t, u): return [K * x for x in u]",
+    "a number in a function inside": "K = {}\ndef f(t, u): return (lambda x: K * x)(u)",
+    "a function in a comprehension": "def g(x): return {} * x\ndef f(t, u): return [g(x) for x in u]",
+    "a list of the module": "K = [{}]\ndef f(t, u): return K[0] * u",
+    "an array of the module": "K = np.array([{}])\ndef f(t, u): return K[0] * u",
+    "a dict of the module": "K = {{'a': {}}}\ndef f(t, u): return K['a'] * u",
+    "a set": "def f(t, u): return u in {{{}, 5}}",
+    "a keyword's default": "def f(t, u, *, k={}): return k * u",
+    "an object's attribute": "class C:\n    def __call__(self, t, u): return self.k * u\nf = C()\nf.k = {}",
+    "an object's slot": (
+        "class C:\n    __slots__ = ('k',)\n    def __call__(self, t, u): return self.k\nf = C()\nf.k = {}"
+    ),
+    "a method": "class C:\n    def __call__(self, t, u): return {} * u\nf = C()",
+    "a method behind a method": (
+        "class C:\n    def g(self, u): return {} * u\n    def f(self, t, u): return self.g(u)\nf = C().f"
+    ),
+    "an object of the module": "class C: pass\nP = C()\nP.k = {}\ndef f(t, u): return P.k * u",
+    "a generator's seed": "class C: pass\nf = C()\nf.draws = np.random.default_rng({})",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_what_a_function_uses_is_looked_at(source):
+    """With another number there a study went on, half of its cases with the one and half with the other."""
+
+    def found(number):
+        module = {"np": np, "__name__": "users"}
+        exec(source.format(number), module)
+        return texts(module["f"])
+
+    assert found(1) == found(1) != found(2)
+
+
+class Linked:
+    """It and its other refer to each other, and it holds what files do not keep."""
+
+    def __init__(self, k):
+        self.k, self.lock, self.other = k, threading.Lock(), Linked.__new__(Linked)
+        self.other.other, self.other.k = self, [self] * 20
+
+    def __getstate__(self):
+        return {n: v for n, v in vars(self).items() if n != "cache"}
+
+
+def test_objects_that_refer_to_each_other_and_what_is_not_pickled():
+    one, other = Linked(1.0), Linked(1.0)
+    one.cache = 7.0
+    assert texts(one) == texts(other) != texts(Linked(2.0))
+    assert len(texts(one)) < 150
+
+
+def test_methods_of_installed_classes_are_not_looked_at():
+    table = pd.DataFrame({"a": [1.0, 2.0]})
+    assert texts(table) == texts(table.copy()) and len(texts(table)) < 100
 
 
 def test_a_function_in_equations_counts_by_its_code_wherever_it_lies_in_memory():
