@@ -95,7 +95,7 @@ def scatter(result: StudyView, x: str, y: str, axes: Axes) -> None:
     """One column over another; cases that failed or miss a requirement are red."""
     table, failed = result.table, set(result.failed.index)
     bad = np.array([k in failed for k in table.index], dtype=bool)
-    first, second = (table[name].to_numpy(dtype=float) for name in (x, y))
+    first, second = result.column(x), result.column(y)
     axes.scatter(first[~bad], second[~bad], s=6, color="C0")
     axes.scatter(first[bad], second[bad], s=8, color="C3")
     titled = result.store.manifest.titled

@@ -157,11 +157,13 @@ def test_some_of_many_cases_are_as_all_are():
     assert few.max() < 1.25 * few.min() and found.mean() == pytest.approx(few.mean(), rel=0.1)
 
 
-def test_a_column_of_texts_has_no_sensitivity(tmp_path):
+def test_a_column_of_texts_has_no_sensitivity_and_is_not_drawn(tmp_path):
     s = sampled("ab", "lhs", 10, (0.0, 1.0), {"y": "final(a.y)"}, tmp_path / "out")
     for name in ("message", "status"):
         with pytest.raises(PlantloopError, match=f"column '{name}' of the table has texts"):
             s.sensitivity(name)
+        with pytest.raises(PlantloopError, match=f"column '{name}' of the table has texts"):
+            s.plot("a.value", name)
     assert s.column("y").dtype == float
 
 

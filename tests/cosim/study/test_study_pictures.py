@@ -35,7 +35,10 @@ def test_bands_of_a_signal_and_a_column_over_another(monkeypatch):
         titled=str,
     )
     store = SimpleNamespace(manifest=manifest, numbers_of=np.asarray)
-    view = SimpleNamespace(store=store, table=table, signals={"a.y": y}, failed=table.iloc[[3, 5]])
+    view = SimpleNamespace(
+        store=store, table=table, signals={"a.y": y}, failed=table.iloc[[3, 5]],
+        column=lambda name: table[name].to_numpy(),
+    )  # fmt: skip
     (axes,) = plotted(view, ["a.y"], [7]).axes
     edges = [part.get_paths()[0].vertices[:, 1] for part in axes.collections]
     assert [(e.min(), e.max()) for e in edges] == [(0, 100), (5, 95), (25, 75)]
