@@ -29,16 +29,24 @@ def read_table(path: Path) -> pd.DataFrame:
 
     data = read_whole(path)
     if path.suffix.lower() == ".csv":
-        _check_columns(len(_names(data)))
+        names, first = _rows(data)
+        _check_columns(len(names))
+        if len(first) > len(names):  # pandas takes what is too much for names of rows
+            below = f"{len(names)} name{'s' * (len(names) > 1)}"
+            raise ValueError(
+                f"rows of {len(first)} columns are below {below}; write 1.5, not 1,5, and a name over every "
+                "column"
+            )
         return pd.read_csv(io.BytesIO(data))
     _check_parquet(data)
     return pd.read_parquet(io.BytesIO(data))
 
 
-def _names(data: bytes) -> list[str]:
-    """The first row of a .csv file that is not empty."""
+def _rows(data: bytes) -> tuple[list[str], list[str]]:
+    """The first two rows of a .csv file that are not empty."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace", newline="")
-    return next((row for row in csv.reader(text) if row), [])
+    rows = (row for row in csv.reader(text) if row)
+    return next(rows, []), next(rows, [])
 
 
 def _check_parquet(data: bytes) -> None:
