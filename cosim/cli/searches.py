@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,7 +80,7 @@ def _searched(study: Study, out: str | None, search: Callable[[str], SearchResul
     try:
         return search(folder)
     except KeyboardInterrupt:
-        print_error(f"interrupted: what is done is kept; go on with --out {folder} --resume")
+        print_error(f"interrupted: what is done is kept; go on with --out {shlex.quote(folder)} --resume")
         return None
 
 

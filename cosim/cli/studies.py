@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,9 +52,8 @@ def sweep(path: Path, out: str | None, trust: bool, options: SweepOptions) -> in
     try:
         result = study.run(folder, progress=True, **asdict(options))
     except KeyboardInterrupt:
-        print_error(
-            f"interrupted: what is done is kept; go on with cosim sweep {path} --out {folder} --resume"
-        )
+        again = shlex.join(["cosim", "sweep", str(path), "--out", folder, "--resume"])
+        print_error(f"interrupted: what is done is kept; go on with {again}")
         return INTERRUPTED
     print_rows(_rows(result))
     return 0 if result.passed else 1

@@ -1,9 +1,11 @@
 """`cosim sweep` on study files."""
 
+import shlex
+
 import pytest
 from typer.testing import CliRunner
 
-from cosim import open_study
+from cosim import Study, open_study
 from cosim.cli.cli import app
 
 TABLES = """
@@ -121,3 +123,19 @@ sometimes = { settling = "lag.y", band = 0.02, value = 0.9 }
     said = cosim("sweep", study_file(text), "--out", tmp_path / "out", "--workers", 1)
     assert "never: no case has a value" in said.output
     assert "largest), 1 without a value" in said.output
+
+
+def test_an_interrupted_command_says_how_to_go_on_as_a_shell_takes_it(study_file, monkeypatch, tmp_path):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    for name in ("run", "falsify"):
+        monkeypatch.setattr(Study, name, interrupted)
+    text = '[sweep]\n"k.k" = [1, 2]\n[[requirements]]\nname = "r"\nalways = "lag.y < 1"\n'
+    path, out = study_file(text, name="my study.toml"), str(tmp_path / "the results")
+    shown = CliRunner().invoke(app, ["sweep", str(path), "--out", out])
+    assert shown.exit_code == 130
+    words = shlex.split(shown.output.partition("go on with ")[2])
+    assert words == ["cosim", "sweep", str(path), "--out", out, "--resume"]
+    shown = CliRunner().invoke(app, ["falsify", str(path), "--out", out])
+    assert shlex.split(shown.output.partition("go on with ")[2]) == ["--out", out, "--resume"]
