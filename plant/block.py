@@ -307,7 +307,7 @@ class Plant(Block):
         """See `Block.ports_by_name`: writing the equations would take long."""
         shown = [*self.outputs, *self.requests]
         if self.audit:
-            shown += [f"audit_{what}" for what in ("energy", "momentum", "bodies", "wheels")]
+            shown += [f"audit_{what}" for what in ("energy", "momentum", "bodies", "inertias", "wheels")]
         if self.observe:
             found = observed.observed(self.model, self.mechanism)
             shown += [*found.bodies, *found.joints, *found.forces, *found.springs, observed.RESIDUAL]

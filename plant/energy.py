@@ -29,9 +29,8 @@ import numpy as np
 from blocks.arguments import array, flag
 from blocks.errors import ModelError, near_miss, shown
 from blocks.figure_file import save_figure
-from plant.elements import Body_Rigid, Constraint_Joint, Inertia_Wheel
-from plant.elements.bodies import PRODUCT_OF_INERTIA_SIGN
-from plant.equations.ledger import BODY, ENERGY
+from plant.elements import Constraint_Joint
+from plant.equations.ledger import BODY, ENERGY, TENSOR
 from plant.mechanics.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -43,11 +42,11 @@ if TYPE_CHECKING:
 class BodyStates:
     """N bodies and N_w wheels in inertial coordinates; a leading axis of times is allowed everywhere.
 
-    m : (N,) mass; I : (..., N, 3, 3) tensors about the centres of mass
+    m : (..., N) masses; I : (..., N, 3, 3) tensors about the centres of mass
     w, r, v : (..., N, 3)      angular rates, positions and velocities of the centres of mass
     h : (..., Nw, 3)           wheel momenta along their spin axes: Iw times the absolute rate about them. The
                                body that carries a wheel has its mass and moments too, all but Iw
-    Iw : (Nw,)                 spin-axis moments of inertia of the wheels
+    Iw : (..., Nw)             spin-axis moments of inertia of the wheels
     """
 
     m: np.ndarray
@@ -161,7 +160,7 @@ class BodyStates:
     def KE(self) -> Any:
         """Kinetic energy, equation (1)."""
         turning = np.einsum("...ni,...nij,...nj->...", self.w, self.I, self.w)
-        moving = np.einsum("n,...ni,...ni->...", self.m, self.v, self.v)
+        moving = np.einsum("...n,...ni,...ni->...", self.m, self.v, self.v)
         spinning = np.sum(np.einsum("...ki,...ki->...k", self.h, self.h) / self.Iw, axis=-1)
         return (turning + moving + spinning) / 2
 
@@ -172,34 +171,34 @@ class BodyStates:
             raise ModelError(f"g has shape {g.shape} and k {k.shape}, expected (3,) and one per spring.")
         theta = array(theta, "theta", k.shape, "rad", ModelError)
         springs = np.sum(k * theta**2, axis=-1) / 2
-        return springs - np.einsum("n,...ni,i->...", self.m, self.r, g)
+        return springs - np.einsum("...n,...ni,i->...", self.m, self.r, g)
 
     @property
     def momentum(self) -> np.ndarray:
         """(..., 3) linear momentum."""
-        return np.einsum("n,...ni->...i", self.m, self.v)
+        return np.einsum("...n,...ni->...i", self.m, self.v)
 
     def angular_momentum(self, wheels: bool = True) -> np.ndarray:
         """(..., 3) angular momentum about the origin, with that of the wheels or without."""
         flag(wheels, "wheels", ModelError)
         own = np.einsum("...nij,...nj->...i", self.I, self.w)
-        orbital = np.einsum("n,...ni->...i", self.m, np.cross(self.r, self.v))
+        orbital = np.einsum("...n,...ni->...i", self.m, np.cross(self.r, self.v))
         return np.asarray(own + orbital + (self.h.sum(axis=-2) if wheels else 0.0))
 
     @property
     def centre(self) -> np.ndarray:
         """(..., 3) centre of mass of the system."""
-        return np.asarray(np.einsum("n,...ni->...i", self.m, self.r) / self.m.sum())
+        return np.asarray(np.einsum("...n,...ni->...i", self.m, self.r) / self.m.sum(-1)[..., None])
 
     @property
     def centre_velocity(self) -> np.ndarray:
         """(..., 3) its velocity."""
-        return self.momentum / self.m.sum()
+        return np.asarray(self.momentum / self.m.sum(-1)[..., None])
 
 
 ROUNDING = 1e-6  # of the largest entry of the tensors
 ROTATION = 1e-4  # how far a rotation that was printed may be from orthonormal
-NUMBERS = {"m": "(N,)", "I": "(..., N, 3, 3)", "h": "(..., Nw, 3)", "Iw": "(Nw,)", "C": "(..., 3, 3)"}
+NUMBERS = {"m": "(..., N)", "I": "(..., N, 3, 3)", "h": "(..., Nw, 3)", "Iw": "(..., Nw)", "C": "(..., 3, 3)"}
 NUMBERS |= dict.fromkeys(("w", "r", "v"), "(..., N, 3)")
 NUMBERS |= dict.fromkeys(("R", "V", "eta", "eta_rate"), "(..., 3)")
 """Shapes of the arguments of the four procedures: N bodies, Nw wheels, any leading axes of times."""
@@ -227,7 +226,8 @@ def _shaped(given: dict[str, Any]) -> dict[str, np.ndarray]:
 
 def _misfits(found: dict[str, np.ndarray]) -> list[str]:
     """What is wrong with the shapes, in words."""
-    sizes = {"N": found["m"].size, "Nw": found["Iw"].size, "3": 3}
+    counts = {"N": found["m"].shape, "Nw": found["Iw"].shape}
+    sizes = {name: shape[-1] if shape else 1 for name, shape in counts.items()} | {"3": 3}
     problems, leading = [], {}
     for name, own_array in found.items():
         free, *axes = (part.strip() for part in NUMBERS[name].strip("()").split(",") if part.strip())
@@ -272,46 +272,32 @@ def _moved(found: dict[str, np.ndarray], place: str, velocity: str) -> dict[str,
 
 
 # --- accounts of a run ----------------------------------------------------------------------------------
-def tensor(body: Any, factor: float = 1.0) -> np.ndarray:
-    """(3, 3) inertia tensor of a body along the axes of its inertia marker; zero for a point."""
-    if not isinstance(body, Body_Rigid):
-        return np.zeros((3, 3))
-    xx, yy, zz, xy, yz, xz = (
-        factor * (getattr(body, f"inertia_{name}") or 0.0) for name in ("xx", "yy", "zz", "xy", "yz", "xz")
-    )
-    s = PRODUCT_OF_INERTIA_SIGN
-    return np.array([[xx, s * xy, s * xz], [s * xy, yy, s * yz], [s * xz, s * yz, zz]])
-
-
 def states_of(result: Any, plant: Any, path: str = "plant") -> BodyStates:
     """What a run of an audited plant gave for its bodies, at every logged time.
 
     result : cosim.Result; plant : the Plant as the model has it; path : of the plant in the diagram
 
-    Tensors of bodies whose ``im_id`` is not at the centre of mass are shifted there (parallel axes).
+    Masses and tensors, about the centres of mass, are those of the run, whose parameters may change them.
     """
     if not isinstance(getattr(plant, "mechanism", None), Mechanism):
         raise ModelError(f"states_of got {shown(plant)} as plant, expected a Plant.", value=plant)
-    links, factor = plant.mechanism.links, plant.model.units.factor
+    links = plant.mechanism.links
     table = _audited(result, path, "audit_bodies").reshape(-1, len(links), BODY)
     A = table[..., 9:].reshape(*table.shape[:2], 3, 3)
-    local = []
-    for link in links:
-        body = link.body.source
-        I = tensor(body, factor)
-        im = getattr(body, "im_id", None)
-        if im is not None:
-            (r0, _), (r1, A1) = plant.model.frames[body.cg_id], plant.model.frames[im]
-            c = A1.T @ (r0 - r1)
-            I = I - factor * (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))
-        local.append(I)
-    I = np.einsum("tnij,njk,tnlk->tnil", A, np.array(local), A)
-    m = factor * np.array([link.body.source.mass or 0.0 for link in links])
-    wheels = plant.model.all(Inertia_Wheel)
-    h: Any = np.asarray(result[f"{path}.audit_wheels"]).reshape(len(table), -1, 3) if wheels else ()
-    Iw = factor * np.array([wheel.inertia for wheel in wheels])
+    inertias = _audited(result, path, "audit_inertias")
+    own, Iw = np.split(inertias, [(1 + len(TENSOR)) * len(links)], axis=1)
+    own, local = own.reshape(*table.shape[:2], -1), np.zeros(A.shape)
+    for k, (i, j) in enumerate(TENSOR, start=1):
+        local[..., i, j] = local[..., j, i] = own[..., k]
+    I = A @ local @ np.swapaxes(A, -1, -2)
+    h: Any = _audited(result, path, "audit_wheels").reshape(len(table), -1, 3) if Iw.size else ()
     r, v, w = table[..., :3], table[..., 3:6], table[..., 6:9]
-    return BodyStates.from_inertial(m, I, w, r, v, h, Iw)
+    return BodyStates.from_inertial(_lasting(own[..., 0]), I, w, r, v, h, _lasting(Iw))
+
+
+def _lasting(numbers: np.ndarray) -> np.ndarray:
+    """One row of numbers over time where all are alike, or else all of them."""
+    return numbers[0] if len(numbers) and (numbers == numbers[0]).all() else numbers
 
 
 NOTATIONS = ("inertial", "system_cm", "first_body", "first_joint")

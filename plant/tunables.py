@@ -27,10 +27,11 @@ from plant.elements import (
     Model,
     Reference_Marker,
 )
+from plant.elements.bodies import shifted_too_far
 from plant.elements.element import attributes_of
 from plant.elements.kinds import Number, NumberOrExpression
 from plant.names import slug
-from plant.reporting import PlantWarning
+from plant.reporting import ModelProblems, PlantWarning
 
 BEARERS: tuple[type[Element], ...] = (Body_Rigid, Body_Point, *FORCES, Force_Penalty)
 """Elements whose numbers are run-time parameters."""
@@ -84,12 +85,16 @@ def named_numbers(model: Model) -> dict[str, tuple[Element, str]]:
 
 class _Numbered(Protocol):
     @property
+    def model(self) -> Model:
+        """What its numbers belong to."""
+
+    @property
     def numbers(self) -> Mapping[str, tuple[Element, str]]:
         """As `named_numbers` gives them."""
 
 
 def check_numbers(plant: _Numbered, values: Mapping[str, float]) -> None:
-    """Refuse numbers of elements, by their names as parameters of a plant, that the element refuses.
+    """Refuse numbers of elements, by their names as parameters of a plant, that a file could not have.
 
     Raises
     ------
@@ -100,7 +105,9 @@ def check_numbers(plant: _Numbered, values: Mapping[str, float]) -> None:
         element, attribute = plant.numbers[name]
         changes.setdefault((element.tag, element.id), (element, {}))[1][attribute] = values[name]
     for element, attributes in changes.values():
-        replace(element, **attributes)
+        fault = shifted_too_far(replace(element, **attributes), plant.model.frames)
+        if fault:
+            raise ModelProblems([fault], path=element.where)
 
 
 def check_tunable(model: Model, tunable: Sequence[str]) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plant.elements.element import Element, Idle, Others, attributes_of
 from plant.elements.kinds import Boolean, MarkerId, Positive, Real, StartRate
-from plant.elements.markers import Reference_Marker
+from plant.elements.markers import Frame, Reference_Marker
 
 __all__ = ["Body_Point", "Body_Rigid"]
 
@@ -191,6 +192,37 @@ class Body_Point(Element):
         yield from super().faults_in(others)
         for name, id in (("cg_id", self.cg_id), ("lprf_id", self.lprf_id)):
             yield from _on_another_body(self, others, name, id)
+
+
+def to_centre(body: Body_Rigid | Body_Point, frames: Mapping[Any, Frame]) -> np.ndarray:
+    """(3,) from where the moments of a body are taken to its centre of mass, along the axes there.
+
+    frames : of the markers
+    """
+    im_id = body.im_id if isinstance(body, Body_Rigid) else None
+    if im_id is None or body.cg_id is None:
+        return np.zeros(3)
+    (r0, _), (r1, A1) = frames[body.cg_id], frames[im_id]
+    return np.asarray(A1.T @ (r0 - r1))
+
+
+def shifted_too_far(body: Element, frames: Mapping[Any, Frame], rounding: float = TRIANGLE_TOLERANCE) -> str:
+    """The fault where moments about ``im_id`` leave a negative one at the centre of mass; else "".
+
+    rounding : how far below 0 it may be, of the largest moment about ``im_id``
+    """
+    if not isinstance(body, Body_Rigid) or body.im_id is None or body.inertia is None:
+        return ""
+    c = to_centre(body, frames)
+    left = body.inertia - (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))
+    smallest = float(np.linalg.eigvalsh(left)[0])
+    if smallest > -rounding * np.abs(body.inertia).max():
+        return ""
+    return (
+        f"{body.where}: its moments of inertia are about im_id={body.im_id}, {np.linalg.norm(c):.4g} away "
+        f"from the centre of mass, where mass times distance squared leaves {smallest:.4g} of them. Give "
+        "them about im_id, the share of the mass included, or leave im_id out if they are about the centre."
+    )
 
 
 def _design_frame(body: Body_Rigid | Body_Point) -> Iterator[Idle]:

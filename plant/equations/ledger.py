@@ -13,12 +13,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from blocks.contract.block import Equations
 from blocks.errors import ModelError
 from plant.constraints.closure import Closure
 from plant.constraints.solution import Solution
 from plant.elements import FORCES
+from plant.elements.bodies import to_centre
 from plant.elements.forces.force import Store
 from plant.equations.setting import Setting
 from plant.equations.wheels import Wheels
@@ -33,6 +35,8 @@ ACCOUNTS = ENERGY[3:]
 dissipated energy, and work of constraints (motions)."""
 
 BODY = 18  # numbers per body in audit_bodies: r, v, w and the axes A row by row
+TENSOR = tuple((i, j) for i in range(3) for j in range(i, 3))
+"""Entries of a body's tensor in audit_inertias, behind its mass."""
 
 
 def declare(
@@ -47,6 +51,7 @@ def declare(
     b.output("audit_energy", ca.densify(ca.vertcat(*energies)), labels=ENERGY, auxiliary=True)
     b.output("audit_momentum", ca.densify(book.momentum()), labels=MOMENTUM, auxiliary=True)
     b.output("audit_bodies", ca.densify(book.bodies()), auxiliary=True)
+    b.output("audit_inertias", ca.densify(book.inertias()), auxiliary=True)
     if momenta := wheels.momenta(values):
         b.output("audit_wheels", ca.densify(ca.vertcat(*momenta)), auxiliary=True)
 
@@ -159,3 +164,23 @@ class _Book:
             axes = self.values.marker(getattr(body, "im_id", None) or body.cg_id).A
             found += [centre.r, centre.v, centre.w, ca.vec(ca.SX(axes).T)]
         return ca.vertcat(ca.SX(0, 1), *[ca.densify(ca.SX(part)) for part in found])
+
+    def inertias(self) -> ca.SX:
+        """Mass, and `TENSOR` about the centre of mass along the axes of `bodies`, of links; Iw of wheels.
+
+        They are those of the run, whose parameters may change them.
+        """
+        found, factor = [ca.SX(0, 1)], self.values.model.units.factor
+        for link in self._tree.mechanism.links:
+            body, I = link.body.source, ca.SX(3, 3)
+            numbers = {
+                share.name: factor * self.values.number(body, share.name) for share in link.body.shares
+            }
+            for share in link.body.shares:
+                if share.tensor is not None:
+                    I = I + numbers[share.name] * ca.DM(share.tensor)
+            c = to_centre(body, self.values.model.frames)
+            I = I - numbers["mass"] * (c @ c * np.eye(3) - np.outer(c, c))
+            found += [numbers["mass"], *[I[j, k] for j, k in TENSOR]]
+        found += [factor * self.values.number(wheel, "inertia") for wheel in self.wheels]
+        return ca.vertcat(*[ca.densify(ca.SX(part)) for part in found])

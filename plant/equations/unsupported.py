@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 
 import casadi as ca
-import numpy as np
 
 from blocks.contract.user_lines import warn_user
 from plant.constraints.closure import Closure
@@ -25,6 +24,7 @@ from plant.elements import (
     Reference_Variable,
     Sensor_Event,
 )
+from plant.elements.bodies import shifted_too_far
 from plant.equations.constraint_elements import CONDITIONS
 from plant.equations.filters import Inputs
 from plant.equations.role import Role
@@ -131,22 +131,16 @@ def _fixed_to_ground(mechanism: Mechanism) -> set[Hashable]:
     return found
 
 
-def _shifted_too_far(mechanism: Mechanism, i: int) -> str:
-    """The fault where moments about ``im_id`` give negative ones at the centre of mass; else ""."""
-    body = mechanism.links[i].body.source
-    if not isinstance(body, Body_Rigid) or body.im_id is None or body.cg_id is None or body.inertia is None:
-        return ""
-    (r0, _), (r1, A1) = (mechanism.description.frame(id) for id in (body.cg_id, body.im_id))
-    c = A1.T @ (r0 - r1)
-    left = body.inertia - (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))
-    smallest = float(np.linalg.eigvalsh(left)[0])
-    if smallest > 0.0:
-        return ""
-    return (
-        f"{body.where}: its moments of inertia are about im_id={body.im_id}, {np.linalg.norm(c):.4g} away "
-        f"from the centre of mass, where mass times distance squared leaves {smallest:.4g} of them. Give "
-        "them about im_id, the share of the mass included, or leave im_id out if they are about the centre."
-    )
+def refuse_shifted_too_far(model: Model) -> None:
+    """Refuse bodies whose moments about ``im_id`` leave negative ones at the centre of mass.
+
+    Raises
+    ------
+    ModelProblems    naming each of them
+    """
+    problems = [fault for body in model.all(Body_Rigid) if (fault := shifted_too_far(body, model.frames))]
+    if problems:
+        raise ModelProblems(problems, about=model.file or model.name)
 
 
 def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
@@ -155,10 +149,11 @@ def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
     links : numbers of those links of `massless_links` that nothing else makes regular
     """
     problems = []
+    frames = {key: at for key, (_, at) in mechanism.description.points.items()}
     for i in links:
         link = mechanism.links[i]
         problems.append(
-            _shifted_too_far(mechanism, i)
+            shifted_too_far(link.body.source, frames, rounding=0.0)
             or f"{link.where}: moves nothing that has inertia in all its directions; give "
             f"{link.body.where} a mass and moments of inertia"
             + (', or use coordinates="joint".' if mechanism.absolute else ".")

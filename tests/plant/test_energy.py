@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import ModelError
-from cosim import Diagram, simulate
+from cosim import Diagram, Simulation, simulate
 from plant import Plant
 from plant.elements import (
     Body_Rigid,
@@ -20,6 +20,7 @@ from plant.elements import (
     Force_Scalar_TwoBody,
     Force_SpringDamper,
     Force_Vector_TwoBody,
+    Inertia_Wheel,
     Model,
     Reference_Marker,
     Reference_Variable,
@@ -199,6 +200,38 @@ def test_a_body_whose_centre_is_off_its_joint_in_every_direction():
     assert pytest.approx(a.KE, abs=1e-9) == states_of(r, plant).KE
 
 
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_masses_and_moments_are_those_of_the_run(coordinates, engine):
+    """They were those of the file: KE of a body that became heavier was too small for the account's."""
+    model = Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Body_Rigid(
+                id=2, label="box", cg_id=20, im_id=21, mass=2, inertia_xx=3.0, inertia_yy=3.2, inertia_zz=3.5,
+                inertia_xy=0.4, v_ic_x=3.0, w_ic_x=0.0, w_ic_y=1.0, w_ic_z=2.0,
+            ),
+            Reference_Marker(id=20, body_id=2, pos_x=0.3, pos_y=-0.2, pos_z=0.4),
+            Reference_Marker(id=21, body_id=2, pos_x=0.1, pos_y=0.2, pos_z=-0.3, **ALONG),
+            Inertia_Wheel(id=1, marker_id=21, inertia=0.2, w_ic=15.0),
+        ]
+    )  # fmt: skip
+    plant, d = Plant.from_model(model, coordinates=coordinates).audited(), Diagram("box")
+    d.add("plant", plant)
+    sim = Simulation(d, engine=engine, rtol=1e-11, parameters={"plant.Inertia_Wheel/1.inertia": 0.3})
+    sim.log(np.arange(0.0, 1.05, 0.1))
+    sim.advance(0.5)
+    sim.set_parameter("plant.box.mass", 3.0)
+    sim.set_parameter("plant.box.inertia_xy", -0.6)
+    sim.advance(1.0)
+    r = sim.result()
+    found, end = states_of(r, plant), r.time > 0.55
+    assert found.m[:4] == pytest.approx(2.0) and found.m[end] == pytest.approx(3.0)
+    assert np.abs(found.KE - ledger(r).KE).max() < 1e-9
+    assert np.abs(found.angular_momentum() - r["plant.audit_momentum"][:, 3:]).max() < 1e-9
+    assert found.Iw.tolist() == [0.3]
+
+
 def test_plot(tmp_path):
     a = account(slider(Force_SpringDamper(**SPRING, stiffness=30.0, damping=2.0)))
     figure = a.plot(str(tmp_path / "ledger.png"))
@@ -279,8 +312,8 @@ REST = {
     [
         ("w", np.ones((2, 2)), r"w has shape \(2, 2\), expected \(\.\.\., 2, 3\)"),
         ("I", np.ones((3, 3)), r"I has shape \(3, 3\), expected \(\.\.\., 2, 3, 3\)"),
-        ("m", [[2.0, 1.0]], r"m has shape \(1, 2\)"),
-        ("m", 3.0, r"m has shape \(\), expected \(1,\)"),
+        ("m", np.ones((4, 2)), r"leading axes of times .* m \(4,\)"),
+        ("m", 3.0, r"m has shape \(\), expected \(\.\.\., 1\)"),
         ("r", np.ones((4, 2, 3)), r"leading axes of times .* r \(4,\)"),
         ("v", "fast", "v is 'fast', expected finite numbers"),
         ("h", np.ones((1, 3)), r"h has shape \(1, 3\), expected \(\.\.\., 0, 3\).*h and Iw together"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from blocks import FirstOrder, PlantloopError, Saturation, Sine, StateSpace
 from cosim import Diagram, Simulation, linearize, simulate, simulate_many, trim
 from cosim.run.parameter_checks import AskedBlock, RunChecks
 from plant import Plant
+from plant.elements import Body_Rigid, Constraint_Joint, Force_Gravity, Model, Reference_Marker
 from tests.helpers.decks import deck, slider
 
 
@@ -102,6 +104,42 @@ def test_elements_of_a_plant_refuse_them_as_in_a_file(coordinates, name, value, 
     d.add("p", Plant.read(deck(slider()), coordinates=coordinates))
     with pytest.raises(PlantloopError, match=said):
         simulate(d, 0.5, parameters={f"p.{name}": value}, engine="reference")
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("name", ["arm.mass", "arm.inertia_yy"])
+def test_moments_about_a_marker_that_leave_none_at_the_centre_of_mass(coordinates, name):
+    """A rod about its end, 12 kg m^2 of it: what is over 3 kg at 2 m is nobody's."""
+    arm = Body_Rigid(
+        id=2, label="arm", cg_id=20, im_id=21, mass=3.0, inertia_xx=0.1, inertia_yy=16.0, inertia_zz=16.0
+    )
+    places = [Reference_Marker(id=20, body_id=2, pos_x=2.0), Reference_Marker(id=21, body_id=2)]
+    pin = Constraint_Joint(id=1, type="REVOLUTE", i_marker_id=21, j_marker_id=10)
+    ground = [Body_Rigid(id=1, isground=True), Reference_Marker(id=10, body_id=1)]
+
+    def plant(**changed):
+        parts = [*ground, replace(arm, **changed), *places, pin, Force_Gravity(grav_y=-9.81)]
+        return Plant.from_model(Model.build(parts), coordinates=coordinates)
+
+    said = (
+        r"Body_Rigid id=2 .arm.: its moments .* im_id=21, 2 away .* leaves -4 of them\. Give them about im_id"
+    )
+    attribute, wrong = name.removeprefix("arm."), {"arm.mass": 5.0, "arm.inertia_yy": 8.0}[name]
+    with pytest.raises(PlantloopError, match=said):
+        plant(**{attribute: wrong})
+    d = Diagram("arm")
+    d.add("p", plant())
+    assert simulate(d, 0.1, parameters={f"p.{name}": 3.9 if name == "arm.mass" else 12.1}).complete
+    with pytest.raises(PlantloopError, match=said):
+        simulate(d, 0.1, parameters={f"p.{name}": wrong})
+    sim = Simulation(d, engine="reference")
+    sim.advance(0.1)
+    sim.set_parameter(f"p.{name}", wrong)
+    with pytest.raises(PlantloopError, match=said):
+        sim.advance(0.2)
+    values = [{"arm.mass": 3.0, "arm.inertia_yy": 16.0}[name], wrong]
+    with pytest.raises(PlantloopError, match=f"run 1: .*{said}"):
+        simulate_many(d, {"parameters": {f"p.{name}": values}}, 0.1)
 
 
 def slot(places, mask, shape):
