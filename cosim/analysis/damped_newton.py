@@ -22,15 +22,19 @@ ARRIVED = 4.0  # roundings of the unknowns: a shorter step is none
 Equations = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # v (n,) -> residual (m,), Jacobian (m, n)
 
 
-def damped_newton(equations: Equations, start: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def damped_newton(
+    equations: Equations, start: np.ndarray, low: np.ndarray, high: np.ndarray, fulfilled: float = 0.0
+) -> np.ndarray:
     """Unknowns (n,) at which Newton's method comes to rest; the caller checks that the equations hold there.
 
     Parameters
     ----------
     start, low, high : (n,)     first guess, bounds
+    fulfilled : residual that counts as none
 
     Each step solves the linearised equations by least squares, of least length; every equation counts by its
-    own steepness. It is halved until what is left to go by the same Jacobian has become shorter. An unknown
+    own steepness, but one that unknowns change by less than `fulfilled` when they move by their whole size,
+    such as what rounding leaves of the acceleration of a joint that is locked, by that. It is halved until what is left to go by the same Jacobian has become shorter. An unknown
     on a bound that its step would leave stays there.
     """
     v = start.copy()
@@ -38,7 +42,7 @@ def damped_newton(equations: Equations, start: np.ndarray, low: np.ndarray, high
     for _ in range(ROUNDS):
         if not (np.isfinite(residual).all() and np.isfinite(jacobian).all()):
             break
-        step = ScaledStep(jacobian, v, low, high)
+        step = ScaledStep(jacobian, v, low, high, fulfilled)
         move = step.of(residual)
         length = step.length(move)
         if length <= ARRIVED * np.finfo(float).eps:
@@ -60,11 +64,13 @@ def damped_newton(equations: Equations, start: np.ndarray, low: np.ndarray, high
 class ScaledStep:
     """Steps by one Jacobian (m, n) at v (n,), with equations and unknowns scaled."""
 
-    def __init__(self, jacobian: np.ndarray, v: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    def __init__(
+        self, jacobian: np.ndarray, v: np.ndarray, low: np.ndarray, high: np.ndarray, fulfilled: float
+    ) -> None:
         self._jacobian, self._v, self._low, self._high = jacobian, v, low, high
         self._size = np.maximum(np.abs(v), 1e-3 * max(1.0, float(np.abs(v).max(initial=0.0))))
         scaled = jacobian * self._size
-        steepness = np.linalg.norm(scaled, axis=1)
+        steepness = np.maximum(np.linalg.norm(scaled, axis=1), fulfilled)
         self._weight = np.where(steepness > 0.0, 1.0 / np.where(steepness > 0.0, steepness, 1.0), 0.0)
         self._scaled = scaled * self._weight[:, None]
         self._free = np.ones(len(v), bool)

@@ -286,13 +286,13 @@ class _Trim:
         ).x  # fmt: skip
         for guess in (start, found):  # stiff equations hide the way from a sum of squares
             if self._misses(found, tolerance):
-                better = damped_newton(self._evaluate, guess, self.low, self.high)
+                better = damped_newton(self._evaluate, guess, self.low, self.high, tolerance)
                 found = found if self._misses(better, tolerance) else better
         if self._misses(found, tolerance) and self.lettings:
             self.lettings -= 1
             self._evaluate(start)
             rest = settled(self.model, self.x_index, self.h_index, (self.low, self.high))
-            downhill = damped_newton(self._evaluate, rest, self.low, self.high)
+            downhill = damped_newton(self._evaluate, rest, self.low, self.high, tolerance)
             found = found if self._misses(downhill, tolerance) else downhill
         self._evaluate(found)
         return found

@@ -67,3 +67,13 @@ def test_an_equation_that_nothing_changes_has_no_part():
     equations, asked = counted(lambda v: [v[0] - 3.0, 7.0], lambda v: [[1.0], [0.0]])
     assert damped_newton(equations, np.ones(1), -FREE[:1], FREE[:1]) == pytest.approx([3.0])
     assert len(asked) <= 3
+
+
+def test_what_rounding_leaves_of_an_equation_moves_nothing():
+    """The acceleration of a joint that is locked, 1e-26 with a slope of 1e-23, was worth a step of 1e-3."""
+    equations, _ = counted(
+        lambda v: [v[0] - 3.0, v[1] - 2.0, 1e-26 + 1e-23 * (v[0] - 3.0)],
+        lambda v: [[1, 0], [0, 1], [1e-23, 0]],
+    )
+    found = damped_newton(equations, np.ones(2), -FREE, FREE, fulfilled=1e-9)
+    assert found == pytest.approx([3.0, 2.0], abs=1e-14)
