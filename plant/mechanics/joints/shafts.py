@@ -10,6 +10,8 @@ from plant.mechanics.joints.joint_conditions import coincident
 from plant.mechanics.joints.poses import NOWHERE
 from plant.mechanics.spatial import Matrix, Transform, constant, matrix, rx, ry, rz, vector
 
+PLAIN = 1e-3  # what a condition of drawn axes is missed by at least where it is not meant to hold
+
 
 # --- universal: z_J and z_I are the cross bars, A_J_I = Rz(q1) Rx(90 deg) Rz(q2) -----------------------
 def _universal(q: Matrix) -> tuple[Transform, Matrix]:
@@ -97,10 +99,15 @@ def _equal_speeds(s: JointSetting) -> Parts:
     """The shafts spin alike, whether z_I goes on along z_J or both point away from the joint.
 
     x_I . y_J = y_I . x_J of the former, where both turn alike about their z axes; of the latter they turn
-    oppositely about them, x_I . y_J = -y_I . x_J.
+    oppositely about them, x_I . y_J = -y_I . x_J. Which of them is meant shows in the design, where one holds
+    and the other does not, as in a file that was saved while the shafts were folded. Where both do, or
+    neither, it is the former if z_I . z_J >= 0.
     """
-    same = 1.0 if s.A0[2, 2] >= 0.0 else -1.0
-    return [("rotation about the axes", s.product(0, 1) - same * s.product(1, 0))]
+    first, second = abs(s.A0[1, 0] - s.A0[0, 1]), abs(s.A0[1, 0] + s.A0[0, 1])
+    away = bool(s.A0[2, 2] < 0.0)
+    if max(first, second) > PLAIN and min(first, second) < PLAIN**2 * max(first, second):
+        away = bool(second < first)
+    return [("rotation about the axes", s.product(0, 1) + (1.0 if away else -1.0) * s.product(1, 0))]
 
 
 CONSTANT_VELOCITY = JointType("CONSTANT_VELOCITY", (coincident, _equal_speeds), fixes=(3, 1))
