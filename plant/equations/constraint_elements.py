@@ -143,8 +143,9 @@ def _general(values: Values, constraint: Constraint_General) -> Iterator[Conditi
 
 
 def _driven(
-    values: Values, motion: Motion_Joint | Motion_Marker, text: str, value: ca.SX
+    values: Values, motion: Motion_Joint | Motion_Marker, text: str, beyond: Callable[[Any], ca.SX]
 ) -> Iterator[Condition]:
+    """beyond(x) : how far the driven displacement is past x."""
     drive = values.expression(motion)
     level = "DVA".index(motion.val_type)
     if level == POSITION and values.local.moves(drive):
@@ -155,15 +156,14 @@ def _driven(
             hint='Prescribe the rate, val_type="V", or write it as a Constraint_General.',
         )
     follows = values.local.moves(drive) or (level == POSITION and values.local.displaces(drive))
-    if level == POSITION:
-        value, drive = value - drive, ca.SX(0)
+    begins = level >= VELOCITY and motion.ic_disp is not None
     yield Condition(
         values.constraint(motion),
         text,
-        value,
+        beyond(drive) if level == POSITION else beyond(motion.ic_disp if begins else 0.0),
         level,
-        drive,
-        start=motion.ic_disp if level >= VELOCITY else None,
+        ca.SX(0) if level == POSITION else drive,
+        start=0.0 if begins else None,
         start_rate=motion.ic_vel if level == ACCELERATION else None,
         driven=True,
         uneven=follows,
@@ -172,21 +172,29 @@ def _driven(
 
 def _motion_joint(values: Values, motion: Motion_Joint) -> Iterator[Condition]:
     joint = values.model.find(Constraint_Joint, motion.joint_id)
-    yield from _driven(values, motion, "driven coordinate", values.coordinate(joint, motion.joint_type))
+    value = values.coordinate(joint, motion.joint_type)
+    yield from _driven(values, motion, "driven coordinate", lambda x: value - x)
 
 
 def _motion_marker(values: Values, motion: Motion_Marker) -> Iterator[Condition]:
     I, J = values.local.marker(motion.i_marker_id), values.local.marker(motion.j_marker_id)
-    if motion.direction in AXES.upper():
-        value = ca.dot(I.r - J.r, J.A[:, AXES.upper().index(motion.direction)])
-    else:
-        R = J.A.T @ I.A  # = Rx(b1) Ry(b2) Rz(b3)
-        value = {
-            "B1": lambda: direction_angle(-R[1, 2], R[2, 2]),
-            "B2": lambda: arc_sine(R[0, 2]),
-            "B3": lambda: direction_angle(-R[0, 1], R[0, 0]),
-        }[motion.direction]()
-    yield from _driven(values, motion, f"driven {motion.direction}", value)
+    R = J.A.T @ I.A  # = Rx(b1) Ry(b2) Rz(b3)
+
+    def along(x: Any) -> ca.SX:
+        return ca.dot(I.r - J.r, J.A[:, AXES.upper().index(motion.direction)]) - x
+
+    beyond = {
+        "B1": lambda b: _turned_past(-R[1, 2], R[2, 2], b),
+        "B2": lambda b: arc_sine(R[0, 2]) - b,
+        "B3": lambda b: _turned_past(-R[0, 1], R[0, 0], b),
+    }.get(motion.direction, along)
+    yield from _driven(values, motion, f"driven {motion.direction}", beyond)
+
+
+def _turned_past(y: ca.SX, x: ca.SX, angle: Any) -> ca.SX:
+    """How far the direction (x, y) is turned past an angle, within half a turn: full turns are one pose."""
+    c, s = ca.cos(angle), ca.sin(angle)
+    return direction_angle(y * c - x * s, x * c + y * s)
 
 
 def _hard_variable(values: Values, variable: Reference_Variable) -> Iterator[Condition]:

@@ -175,6 +175,42 @@ def test_marker_motion_about_an_axis(direction):
     assert y[:, 1] == pytest.approx(0.3 * rate, abs=1e-8)
 
 
+ACROSS = {"theta": np.pi / 2, "psi": np.pi / 2}  # z along x
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("direction", ["B1", "B3"])
+@pytest.mark.parametrize(
+    ("law", "start"),
+    [
+        ({"expr": "9*TIME**2"}, 0.0),
+        ({"expr": "9*TIME**2 - 4"}, 2 * np.pi - 4.0),
+        ({"val_type": "V", "expr": "18*TIME", "ic_disp": 4.0}, 4.0 - 2 * np.pi),
+    ],
+)
+def test_a_body_angle_is_driven_through_full_turns(law, start, direction, coordinates):
+    """At half a turn such a motion could not be met any more, nor could one that begins beyond that."""
+    axis = {"B1": ("X", ACROSS), "B3": ("Z", {})}[direction]
+    letter, turned = axis
+    model = Model.build(
+        [
+            Body_Rigid(id=1, isground=True),
+            Reference_Marker(id=10, body_id=1),
+            Reference_Marker(id=11, body_id=1, **turned),
+            Body_Rigid(id=2, cg_id=20, mass=3.0, inertia_xx=2.0, inertia_yy=2.0, inertia_zz=2.0),
+            Reference_Marker(id=20, body_id=2),
+            Reference_Marker(id=21, body_id=2, **turned),
+            Constraint_Joint(id=1, label="axle", type="REVOLUTE", i_marker_id=21, j_marker_id=11),
+            Motion_Marker(id=1, i_marker_id=20, j_marker_id=10, direction=direction, **law),
+            *outputs(f"A{letter}(20,10)", f"W{letter}(20)", f"MOTION(1,0,{'68'[letter == 'Z']})"),
+        ]
+    )
+    y = run(model, coordinates)
+    angle = y[:, 0] - 9 * TIMES**2 - start
+    assert np.exp(1j * angle) == pytest.approx(1.0, abs=1e-8) and np.ptp(angle) < 1e-8
+    assert y[:, 1] == pytest.approx(18 * TIMES, abs=1e-8) and y[:, 2] == pytest.approx(36.0, abs=1e-8)
+
+
 def test_driven_body_angles_turn_one_after_the_other_about_axes_that_turn_along():
     """A = Rx(b1) Ry(b2) Rz(b3): the columns are where points on the axes of the body are."""
     angles = (0.4, -0.7, 1.1)
