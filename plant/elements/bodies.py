@@ -211,7 +211,7 @@ def shifted_too_far(body: Element, frames: Mapping[Any, Frame], rounding: float 
 
     rounding : how far below 0 it may be, of the largest moment about ``im_id``
     """
-    if not isinstance(body, Body_Rigid) or body.im_id is None or body.inertia is None:
+    if not isinstance(body, Body_Rigid) or body.isground or body.im_id is None or body.inertia is None:
         return ""
     c = to_centre(body, frames)
     left = body.inertia - (body.mass or 0.0) * (c @ c * np.eye(3) - np.outer(c, c))

@@ -29,6 +29,7 @@ from plant.elements import (
     Simulate,
     Source,
 )
+from plant.elements.bodies import shifted_too_far, to_centre
 from plant.elements.element import attributes_of
 from plant.elements.kinds import ExpressionText, Flag, IdOf, IdsOf, Integer, Keyword, Number, Numbers
 from plant.reporting import ModelProblems, PlantWarning
@@ -218,6 +219,18 @@ def test_a_flat_body_satisfies_the_triangle_inequality(recwarn: pytest.WarningsR
         [*parts, Body_Rigid(id=4, cg_id=40, mass=1, inertia_xx=1 / 3, inertia_yy=0.5, inertia_zz=0.833333)]
     )
     assert not recwarn.list
+
+
+def test_what_the_mass_takes_from_moments_about_another_marker() -> None:
+    """4 kg at 0.5 m take 1 kg m^2 about the two axes across; digits of a file do not count."""
+    frames = {20: (np.array([0.5, 0.0, 0.0]), np.eye(3)), 21: (np.zeros(3), np.eye(3))}
+    numbers = {"id": 2, "cg_id": 20, "im_id": 21, "mass": 4.0, "inertia_xx": 0.1, "inertia_yy": 1.2}
+    assert shifted_too_far(Body_Rigid(**numbers, inertia_zz=1.000001), frames) == ""
+    assert shifted_too_far(Body_Rigid(**numbers, inertia_zz=0.9999995), frames) == ""
+    assert "leaves -0.1 of them" in shifted_too_far(Body_Rigid(**numbers, inertia_zz=0.9), frames)
+    assert shifted_too_far(Body_Rigid(**numbers, inertia_zz=0.9, isground=True), frames) == ""
+    assert to_centre(Body_Rigid(**numbers, inertia_zz=1.2), frames).tolist() == [0.5, 0.0, 0.0]
+    assert to_centre(Body_Point(id=3, cg_id=20, mass=1.0), frames).tolist() == [0.0, 0.0, 0.0]
 
 
 # --- markers --------------------------------------------------------------------------------------------
