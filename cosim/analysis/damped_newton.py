@@ -34,8 +34,9 @@ def damped_newton(
 
     Each step solves the linearised equations by least squares, of least length; every equation counts by its
     own steepness, but one that unknowns change by less than `fulfilled` when they move by their whole size,
-    such as what rounding leaves of the acceleration of a joint that is locked, by that. It is halved until what is left to go by the same Jacobian has become shorter. An unknown
-    on a bound that its step would leave stays there.
+    such as what rounding leaves of the acceleration of a joint that is locked, by that. The step is halved
+    until what is left to go by the same Jacobian has become shorter. An unknown on a bound that its step
+    would leave stays there.
     """
     v = start.copy()
     residual, jacobian = equations(v)
