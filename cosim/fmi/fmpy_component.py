@@ -15,7 +15,7 @@ import numpy as np
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.binding import ffi
-from cosim.fmi.interface.caller import DISCARD, ERROR, FATAL
+from cosim.fmi.interface.caller import DISCARD, ERROR, FATAL, went_wrong
 from cosim.fmi.interface.dialect import DO_STEP_STATUS, LAST_SUCCESSFUL_TIME, PENDING, TERMINATED, awaited
 from cosim.fmi.interface.exchange import EXACT, grouped
 from cosim.fmi.interface.log_lines import LogLines
@@ -211,7 +211,7 @@ class FMPyComponent:
             status = error.value
             if status == PENDING:
                 status = awaited(lambda: int(self._do("getStatus", DO_STEP_STATUS)))
-                if status <= 1:
+                if not went_wrong(status):
                     self.call.time = t + h
                     return StepOutcome(t + h)
                 if status != DISCARD:

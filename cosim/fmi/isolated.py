@@ -93,6 +93,7 @@ class IsolatedComponent:
         self.description, self.interface, self.name = description, interface, name
         self._unpacked, self._timeout, self.call = unpacked, timeout, Standing()
         self._stepped: Any = None  # outcome of the newest step
+        self._died: FMUCallError | None = None  # how its process ended, if nobody ended it
         self.dropped: list[int] = []  # saved states that nobody can restore any more
         self._begin(name)
         self._doing = "instantiating"
@@ -149,6 +150,8 @@ class IsolatedComponent:
         return self._exchanged(REQUEST.pack(operation, number, a, b))[0]
 
     def _exchanged(self, message: bytes) -> tuple[tuple[Any, ...], bytes]:
+        if self._died is not None:  # the first to hear of it may not have been able to say it
+            raise self._died
         if self.closed:
             raise self.description.fault("its process has ended", "Open it again, or begin a new run.")
         try:
@@ -190,13 +193,14 @@ class IsolatedComponent:
         lines = self.log.shown()
         self.close()
         where = "" if self.call.time is None else f" at t={self.call.time:.9g} s"
-        return FMUCallError(
+        self._died = FMUCallError(
             f"FMU '{self.description.file}', instance '{self.name}': its process {how} in "
             f"{self._doing}{where}. {lines}",
             path=self.name,
             time=self.call.time,
             hint="It was isolated: this process and other results are not touched.",
         )
+        return self._died
 
     # --- values -----------------------------------------------------------------------------------
     def getter(self, variables: Sequence[Variable]) -> RemoteValues:

@@ -21,7 +21,7 @@ from blocks.arguments import number
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.any_component import AnyComponent
-from cosim.fmi.interface.caller import ERROR, FATAL
+from cosim.fmi.interface.caller import DISCARD, went_wrong
 from cosim.fmi.interface.component import Component
 from cosim.fmi.interface.exchange import ValueBatch
 from cosim.fmi.interface.outcomes import StepOutcome
@@ -145,7 +145,8 @@ class Session:
                 return self._arrive(rest_of_step(self.component, found, time, time + size), size)
             return self._arrive(self._steps.step(time, time + size), size)
         except FMUCallError as error:
-            self._failed = error.value in (ERROR, FATAL)
+            status = error.value
+            self._failed = isinstance(status, int) and went_wrong(status) and status != DISCARD
             raise
 
     def _arrive(self, outcome: StepOutcome, size: float) -> float:
@@ -257,7 +258,7 @@ class Session:
             run, call, place = group.run, group.prepared(), group.pointer
 
             def scalar() -> Any:
-                if call() > 1:
+                if went_wrong(call()):
                     run()  # says why
                 return place[0]
 
@@ -293,7 +294,7 @@ class Session:
             def scalar(value: Any) -> None:
                 plain = type(value) is float and value == value
                 place[0] = value if plain else checked_value(d, v, value)
-                if call() > 1:
+                if went_wrong(call()):
                     run()
 
             made = scalar

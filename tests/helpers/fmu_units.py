@@ -428,6 +428,7 @@ class Build:
     lying : setting a saved state does nothing although it says OK
     depends : output -> what its description says it depends on, instead of the truth
     identifier : of the binary; token : guid, or instantiation token
+    odd : a function, the status that it returns, and from which time on [s]
     """
 
     version: str
@@ -442,3 +443,4 @@ class Build:
     depends: tuple[tuple[str, tuple[str, ...] | None], ...]
     identifier: str
     token: str
+    odd: tuple[str, int | str, float] | None = None

@@ -48,6 +48,7 @@ def build_fmu(
     directional: bool | None = None,
     variable_step: bool = True,
     lying: bool = False,
+    odd: tuple[str, int | str, float] | None = None,
     depends: Mapping[str, Sequence[str] | None] | None = None,
     identifier: str = "",
     token: str = "",
@@ -58,6 +59,7 @@ def build_fmu(
     """The path of a test FMU, built with the host compiler; skips the test where there is none.
 
     folder : where to, default a new temporary one; file : its name there
+    odd : a function (without its prefix), the status that it returns, or what it does in C, from which time
     start : other start values; change : what to make of the description
     """
     if COMPILER is None:
@@ -74,7 +76,7 @@ def build_fmu(
         (unit.event_mode if event_mode is None else event_mode) and version == "3.0",
         unit.directional if directional is None else directional, variable_step, lying,
         tuple((n, None if on is None else tuple(on)) for n, on in (depends or {}).items()),
-        identifier or name, token or f"{{{name}-1.0}}",
+        identifier or name, token or f"{{{name}-1.0}}", odd,
     )  # fmt: skip
     library = _library(name, unit, build)
     folder = Path(tempfile.mkdtemp(prefix="fmu_") if folder is None else folder)
@@ -193,6 +195,7 @@ def _header(unit: Unit, build: Build, own: Sequence[str]) -> str:
     return "\n".join([
         *(f"#define {word}" for word in own),
         f"#define INTERNAL_STEP {unit.internal_step!r}",
+        *_odd(build.odd),
         f'#define TOKEN "{build.token}"',
         f"enum {{ N_VARIABLES = {len(rows)}, N_CELLS = {cells}, N_TEXTS = {texts or 1} }};",
         f"enum {{ N_STATES = {len(states)}, N_STATES_DECLARED = {len(states)} }};",
@@ -214,6 +217,12 @@ def _header(unit: Unit, build: Build, own: Sequence[str]) -> str:
         f"static const int RATE_CELL[] = {{{numbers(first[r] for r in rates)}}};",
         f"static const int ECHO_OF[] = {{{', '.join(echoes)}}};",
     ])  # fmt: skip
+
+
+def _odd(odd: tuple[str, int | str, float] | None) -> list[str]:
+    if odd is None:
+        return []
+    return [f'#define ODD_CALL "{odd[0]}"', f"#define ODD_STATUS {odd[1]}", f"#define ODD_FROM {odd[2]!r}"]
 
 
 def _in_c(member: str, number: float) -> str:

@@ -52,6 +52,8 @@ def explain(
         place, value = _first_state(system, arguments, values)
         what = f"derivative of '{place}'" if place.name else "value"
     failed = in_event or _failed(calls) or (in_crossing if signal is None else [])
+    if not failed and not place.name:  # neither signals nor derivatives: what is taken at accepted steps
+        failed = _failed_in(system, calls, values, [system.accepted[0]])
     if failed:
         return _of_calls(system, failed, what, place, t, last_good)
     term = term or _first_operation(system, values, place)
@@ -122,12 +124,18 @@ def _failed_in_crossing(
     system: System, calls: list[LiveCall], values: list[ca.DM], place: Place | None
 ) -> list[LiveCall]:
     """Calls that fail in the crossing of the event at this place, if there is one."""
-    crossings = [e.crossing for e in system.events if e.place == place]
-    if not crossings:
+    return _failed_in(system, calls, values, [e.crossing for e in system.events if e.place == place])
+
+
+def _failed_in(
+    system: System, calls: list[LiveCall], values: list[ca.DM], expressions: list[ca.SX]
+) -> list[LiveCall]:
+    """Calls that fail in some expressions."""
+    if not expressions:
         return []
     _forget(calls)
     arguments = [system.t, system.x, system.h, system.w, system.p]
-    ca.Function("crossings", arguments, [ca.vertcat(*crossings)])(*values)
+    ca.Function("failing", arguments, [ca.vertcat(*expressions)])(*values)
     return _failed(calls)
 
 

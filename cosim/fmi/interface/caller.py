@@ -12,6 +12,11 @@ from cosim.fmi.interface.log_lines import STATUS, LogLines
 DISCARD, ERROR, FATAL = 2, 3, 4  # statuses
 
 
+def went_wrong(status: int) -> bool:
+    """Whether a call failed: it gave neither OK nor Warning, but perhaps what is no status of FMI."""
+    return status not in (0, 1)
+
+
 class Caller:
     """Calls functions of a library on one instance.
 
@@ -61,7 +66,7 @@ class Caller:
         FMUCallError      the FMU discards the call, or fails
         """
         status = self.function(name)(self.component, *given)
-        if status > 1:
+        if went_wrong(status):
             raise self.failed(name, status, hint=hint)
         if self.log.problem is not None:
             problem, self.log.problem = self.log.problem, None
@@ -69,9 +74,11 @@ class Caller:
 
     def failed(self, name: str, status: int, why: str = "", hint: str | None = None) -> FMUCallError:
         """The error about a call that returned a status."""
-        word = STATUS[status].lower() if 0 <= status < len(STATUS) else f"the unknown status {status}"
+        words = STATUS if self.prefix == "fmi2" else STATUS[:5]  # FMI 3.0 has no Pending
+        known = 0 <= status < len(words)
+        word = words[status].lower() if known else f"the unknown status {status}"
         self.dead = self.dead or word == "fatal"
-        self.failing = self.failing or word == "error"
+        self.failing = self.failing or word == "error" or not known
         where = "" if self.time is None else f" at t={self.time:.9g} s"
         because, said = f" ({why})" if why else "", self.log.shown()
         end = "\n" if hint and "\n" in said else ""  # of the log lines

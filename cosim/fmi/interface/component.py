@@ -17,7 +17,7 @@ import numpy as np
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
 from cosim.fmi.interface.binding import Library, ffi
-from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.caller import Caller, went_wrong
 from cosim.fmi.interface.clock_calls import ClockCalls, PartitionCalls
 from cosim.fmi.interface.dialect import DIALECTS, IntermediateUpdate
 from cosim.fmi.interface.exchange import Getter, Setter, get_any, set_any
@@ -307,7 +307,7 @@ class Component:
     def _vector(self, name: str, out: np.ndarray) -> np.ndarray:
         if len(out):
             status = self.call.tried(name, _pointer(out), len(out))
-            if status > 1:
+            if went_wrong(status):
                 raise self.call.failed(name, status, f"for {len(out)} numbers, as its description has it")
         return out
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cosim.fmi.interface.binding import ffi, libc
-from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.caller import DISCARD, Caller, went_wrong
 from cosim.fmi.interface.clock_calls import PartitionCallbacks
 from cosim.fmi.interface.log_lines import LogLines
 from cosim.fmi.interface.outcomes import DiscreteStates, StepOutcome
@@ -165,19 +165,19 @@ class FMI2(Dialect):
 
     def stepped(self, call: Caller, t: float, h: float, status: int) -> StepOutcome:
         """See `Dialect.stepped`."""
-        if status <= 1:
+        if not went_wrong(status):
             return StepOutcome(t + h)
         call.time = t
         if status == PENDING:
             status = awaited(lambda: _look(call))
-            if status <= 1:
+            if not went_wrong(status):
                 return StepOutcome(t + h)
-        if status != 2:
+        if status != DISCARD:
             raise call.failed("DoStep", status)
         f = ffi()
         ended, reached = f.new("int *"), f.new("double *", t)
         call.tried("GetBooleanStatus", TERMINATED, ended)
-        if call.tried("GetRealStatus", LAST_SUCCESSFUL_TIME, reached) > 1:
+        if went_wrong(call.tried("GetRealStatus", LAST_SUCCESSFUL_TIME, reached)):
             reached[0] = t
         return StepOutcome(float(reached[0]), bool(ended[0]), early=True, discarded=True)
 
@@ -208,7 +208,7 @@ def _look(call: Caller) -> int:
     """The status of a step that may go on in the background."""
     found = ffi().new("int *", PENDING)
     status = call.tried("GetStatus", DO_STEP_STATUS, found)
-    if status > 1:
+    if went_wrong(status):
         raise call.failed("GetStatus", status, "of a step that goes on in the background")
     return int(found[0])
 
@@ -304,17 +304,18 @@ class FMI3(Dialect):
     def stepped(self, call: Caller, t: float, h: float, status: int) -> StepOutcome:
         """See `Dialect.stepped`."""
         event, terminate, early, reached = call.step_room
-        if status <= 1 and not (event[0] or terminate[0] or early[0]):
+        discarded, failed = status == DISCARD, went_wrong(status)
+        if not failed and not (event[0] or terminate[0] or early[0]):
             return StepOutcome(t + h)
         call.time = t
-        if status > 2:
+        if failed and not discarded:
             raise call.failed("DoStep", status)
         return StepOutcome(
-            float(reached[0]) if status <= 1 else t,
+            t if discarded else float(reached[0]),
             bool(terminate[0]),
             bool(event[0]),
-            bool(early[0]) or status == 2,
-            status == 2,
+            bool(early[0]) or discarded,
+            discarded,
         )
 
     def update_discrete_states(self, call: Caller) -> DiscreteStates:

@@ -12,7 +12,7 @@ import numpy as np
 from cosim.fmi.description import Variable, no_items
 from cosim.fmi.fmi_errors import FMUCallError
 from cosim.fmi.interface.binding import ffi
-from cosim.fmi.interface.caller import Caller
+from cosim.fmi.interface.caller import Caller, went_wrong
 from cosim.fmi.interface.dialect import Dialect
 
 EXACT = 2**53  # integers up to this are exact as doubles
@@ -50,7 +50,7 @@ class ValueBatch:
         status = self.function(
             self.call.component, self.references, len(self.variables), self.pointer, *self.counts
         )
-        if status > 1:
+        if went_wrong(status):
             names = ", ".join(f"'{v.name}'" for v in self.variables[:3])
             more = f" and {len(self.variables) - 3} more" if len(self.variables) > 3 else ""
             raise self.call.failed(self.name, status, f"for {names}{more}")

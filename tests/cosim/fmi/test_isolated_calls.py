@@ -302,7 +302,7 @@ def test_an_error_there_is_one_here(both, made):
     one.terminate()  # it goes on
 
 
-def test_a_process_that_is_gone_says_so_once_and_then_that_it_has_ended(both):
+def test_a_process_that_is_gone_says_how_it_ended_to_all_who_ask(both):
     one, fake = both
     one.set_time(0.25)
     fake.fails = ConnectionResetError()
@@ -315,6 +315,14 @@ def test_a_process_that_is_gone_says_so_once_and_then_that_it_has_ended(both):
     text = str(caught.value)
     assert "at t=0.25 s" in text and "Its last log lines:\n  said at once\n  low oil" in text
     assert one.closed
+    with pytest.raises(FMUCallError) as again:
+        one.reset()
+    assert again.value is caught.value
+
+
+def test_a_process_that_was_ended_says_so(both):
+    one, _ = both
+    one.close()
     with pytest.raises(FMUError, match=r"its process has ended.*Open it again"):
         one.terminate()
 
@@ -339,7 +347,7 @@ def test_how_a_process_ended(both, code, said):
 def test_an_answer_in_pieces_is_put_together():
     ours, theirs = socket.socketpair()
     one = IsolatedComponent.__new__(IsolatedComponent)
-    one._connection, one.description = ours, Described()
+    one._connection, one.description, one._died = ours, Described(), None
     one._end = types.SimpleNamespace(alive=True)
     payload = pickle.dumps("found")
     message = REPLY.pack(0, len(payload), 0.5, 0, 1, 0, 1) + payload

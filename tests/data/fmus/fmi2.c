@@ -3,7 +3,7 @@
 #include "values.h"
 
 #define SELF Unit *u = (Unit *)c
-#define ALLOW(modes, name) SELF; if (!allowed(u, modes, name)) return fmi2Error
+#define ALLOW(modes, name) SELF; if (!allowed(u, modes, name)) return fmi2Error; if (is_odd(u, name)) return (fmi2Status)ODD_STATUS
 
 static void fail(Unit *u, Status status) { if (status == ERROR || status == FATAL) u->mode = FAILED; }
 

@@ -3,7 +3,7 @@
 #include "values.h"
 
 #define SELF Unit *u = (Unit *)instance
-#define ALLOW(modes, name) SELF; if (!allowed(u, modes, name)) return fmi3Error
+#define ALLOW(modes, name) SELF; if (!allowed(u, modes, name)) return fmi3Error; if (is_odd(u, name)) return (fmi3Status)ODD_STATUS
 #define NOT_HERE(name) { SELF; say(u, ERROR, "logStatusError", "%s is not supported", name); return fmi3Error; }
 
 void say(Unit *u, Status status, const char *category, const char *format, ...)

@@ -29,7 +29,7 @@ static int waits(const pl_fmu_events *e, double t) { return e->wanted || reached
 
 static int failed(pl_fmu_unit *u, int call, int status)
 {
-    if (status <= 1) return 0;
+    if (!pl_went_wrong(status)) return 0;
     u->events->failed = call;
     u->status = status;
     return 1;
@@ -94,7 +94,7 @@ static int step_to_end(pl_fmu_unit *u)
         *u->last = e->at + h;
         u->status = ((step)u->do_step)(u->component, e->at, h, 0, u->event, u->terminate, u->early, u->last);
         const int event = *(_Bool *)u->event, flags = event || *(_Bool *)u->terminate || *(_Bool *)u->early;
-        if (u->status > 1 || *(_Bool *)u->terminate) {
+        if (pl_went_wrong(u->status) || *(_Bool *)u->terminate) {
             e->failed = PL_FAILED_STEP;
             return PL_UNIT_STEPPED;
         }

@@ -32,8 +32,6 @@ typedef struct {
 } event_info;
 typedef int (*update_2)(void *c, event_info *info);
 
-static int went_wrong(int status) { return status > 1; }
-
 /* By how much instants near a time of the FMU may differ and still be one, of its clock and of the run. */
 static double near_by(const pl_fmu *u, double t)
 {
@@ -61,10 +59,10 @@ static int stand(pl_fmu *u, const pl_fmu_call *call, const double *row, double t
     if (!u->ready || memcmp(row + call->parameters, u->p, sizeof(double) * (size_t)u->np)) return 1;
     if (!same) {
         u->t = NAN;
-        if (u->stays && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
+        if (u->stays && pl_went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
         u->stays = 0;
-        if (went_wrong(((set_time)u->set_time)(u->component, t))) return 1;
-        if (u->nx && went_wrong(((set_vector)u->set_states)(u->component, x, (size_t)u->nx))) return 1;
+        if (pl_went_wrong(((set_time)u->set_time)(u->component, t))) return 1;
+        if (u->nx && pl_went_wrong(((set_vector)u->set_states)(u->component, x, (size_t)u->nx))) return 1;
         memcpy(u->x, x, sizeof(double) * (size_t)u->nx);
         u->t = t;
     }
@@ -84,7 +82,7 @@ static int update(pl_fmu *u, int *again, int *terminate, double *next)
 
     if (u->version == 2) {
         event_info info = {0};
-        if (went_wrong(status = ((update_2)u->update)(u->component, &info))) return status;
+        if (pl_went_wrong(status = ((update_2)u->update)(u->component, &info))) return status;
         *again = info.again, *terminate |= info.terminate;
         *next = info.defined ? info.next : NEVER;
         return status;
@@ -92,7 +90,7 @@ static int update(pl_fmu *u, int *again, int *terminate, double *next)
     _Bool flags[5] = {0};
     double time = 0.0;
     status = ((update_3)u->update)(u->component, flags, flags + 1, flags + 2, flags + 3, flags + 4, &time);
-    if (went_wrong(status)) return status;
+    if (pl_went_wrong(status)) return status;
     *again = flags[0], *terminate |= flags[1];
     *next = flags[4] ? time : NEVER;
     return status;
@@ -138,18 +136,18 @@ static int event(pl_fmu *u, const pl_fmu_call *call, const double *row, double *
     if (u->next < shown - near_by(u, shown)) return 1; /* after a pause of the part around it: the host handles what was announced in it */
     if (stand(u, call, row, t)) return 1;
     u->t = NAN, u->set_by = 0;
-    if (!u->stays && went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
+    if (!u->stays && pl_went_wrong(((change_mode)u->enter_event_mode)(u->component))) return 1;
     u->in_event = 1, u->stays = 0;
     u->stands_from = u->reached = t;
     if (pl_write_values(u->component, u->version, call->all, call->n_all, row)) return 1;
     while (!terminate && (again || next <= t)) {
-        if (++round > ROUNDS || went_wrong(update(u, &again, &terminate, &next))) return 1;
+        if (++round > ROUNDS || pl_went_wrong(update(u, &again, &terminate, &next))) return 1;
     }
     if (next != next) return 1; /* a time that is none: Python says so */
     const int stays = !terminate && row[call->request] == IN_LOOP;
-    if (!terminate && !stays && went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
+    if (!terminate && !stays && pl_went_wrong(((change_mode)u->enter_continuous)(u->component))) return 1;
     u->in_event = 0, u->stays = stays;
-    if (u->nx && went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
+    if (u->nx && pl_went_wrong(((get_vector)u->get_states)(u->component, out, (size_t)u->nx))) return 1;
     if (stays) { /* it stands where it is asked for the next time */
         memcpy(u->x, out, sizeof(double) * (size_t)u->nx);
         u->t = t;
@@ -172,12 +170,12 @@ static int completed(pl_fmu *u, const pl_fmu_call *call, const double *row, doub
     if (stand(u, call, row, t)) return 1;
     if (u->version == 2) {
         int event = 0, terminate = 0;
-        if (went_wrong(((completed_2)u->completed)(u->component, 0, &event, &terminate))) return 1;
+        if (pl_went_wrong(((completed_2)u->completed)(u->component, 0, &event, &terminate))) return 1;
         u->asked += event || terminate;
         u->terminated |= terminate;
     } else {
         _Bool event = 0, terminate = 0;
-        if (went_wrong(((completed_3)u->completed)(u->component, 0, &event, &terminate))) return 1;
+        if (pl_went_wrong(((completed_3)u->completed)(u->component, 0, &event, &terminate))) return 1;
         u->asked += event || terminate;
         u->terminated |= terminate;
     }
@@ -201,7 +199,7 @@ void pl_copy_block(double *to, const double *from, int64_t n, const int32_t *mov
 /* Whether it refuses a call while it is initialised, which the host explains. */
 static int refuses(pl_fmu *u, int call, int status)
 {
-    if (!went_wrong(status)) return 0;
+    if (!pl_went_wrong(status)) return 0;
     u->refused = call, u->status = status;
     return 1;
 }
@@ -242,7 +240,7 @@ int pl_initialise_fmu(const void *self, const pl_fmu_call *event, const double *
     }
     if (next != next) return 1; /* a time that is none: the host says so */
     if (!terminate && refuses(u, PL_REFUSED_CONTINUOUS, ((change_mode)u->enter_continuous)(u->component))) return 1;
-    const int hidden = u->nx && went_wrong(((get_vector)u->get_states)(u->component, u->x, (size_t)u->nx));
+    const int hidden = u->nx && pl_went_wrong(((get_vector)u->get_states)(u->component, u->x, (size_t)u->nx));
     memcpy(u->inputs_given, x + u->nx, nu);
     u->next = fmin(next, NEVER);
     u->terminated = terminate;
@@ -261,9 +259,9 @@ int pl_ask_fmu(const void *self, double *row)
 
     switch (call->what) {
     case PL_FMU_DERIVATIVES:
-        return stand(u, call, row, t) || went_wrong(((get_vector)u->derivatives)(u->component, out, (size_t)u->nx));
+        return stand(u, call, row, t) || pl_went_wrong(((get_vector)u->derivatives)(u->component, out, (size_t)u->nx));
     case PL_FMU_INDICATORS:
-        return stand(u, call, row, t) || went_wrong(((get_vector)u->indicators)(u->component, out, (size_t)u->nz));
+        return stand(u, call, row, t) || pl_went_wrong(((get_vector)u->indicators)(u->component, out, (size_t)u->nz));
     case PL_FMU_OUTPUTS:
         if (stand(u, call, row, t)) return 1;
         return pl_read_values(u->component, u->version, call->outputs, call->n_outputs, out);

@@ -23,7 +23,7 @@ PL_INLINE int pl_call_step(pl_fmu_unit *u)
     }
     *u->last = t + h;
     const int status = ((pl_step_3)u->do_step)(u->component, t, h, 0, u->event, u->terminate, u->early, u->last);
-    if (status > 1) return status;
+    if (pl_went_wrong(status)) return status;
     return *(_Bool *)u->event || *(_Bool *)u->terminate || *(_Bool *)u->early;
 }
 

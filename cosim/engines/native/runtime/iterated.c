@@ -4,6 +4,7 @@
 
 #include "curves.h"
 #include "exchange.h"
+#include "fmu_values.h"
 #include "rollback.h"
 #include "units.h"
 
@@ -35,7 +36,8 @@ static int has_failed(const pl_fmu_unit *u, int reason)
 {
     if (reason != PL_UNIT_STEPPED && reason != PL_UNIT_VISIT) return 0;
     if (u->events && u->events->failed > PL_FAILED_STEP) return 1;
-    return reason == PL_UNIT_STEPPED && (!u->events || u->events->failed) && u->status > DISCARD;
+    return reason == PL_UNIT_STEPPED && (!u->events || u->events->failed) && pl_went_wrong(u->status) &&
+           u->status != DISCARD;
 }
 
 int pl_give_up(pl_coupling *m, int level, int reason)

@@ -1,5 +1,7 @@
 #include "rollback.h"
 
+#include "fmu_values.h"
+
 #include <string.h>
 
 typedef int (*get_state)(void *c, void **state);
@@ -106,7 +108,7 @@ int pl_keep_unit(pl_fmu_unit *u, int level)
     k->points = u->points, k->count = u->count, k->time = u->time, k->next = u->next;
     if (*k->state) ((get_state)u->free_state)(u->component, k->state); /* many FMUs take new memory each time */
     *k->state = 0;
-    return ((get_state)u->get_state)(u->component, k->state) > 1;
+    return pl_went_wrong(((get_state)u->get_state)(u->component, k->state));
 }
 
 int pl_unit_back(pl_fmu_unit *u, int level)
@@ -124,5 +126,5 @@ int pl_unit_back(pl_fmu_unit *u, int level)
     }
     u->used = k->count * (1 + 2 * u->u.n); /* rows of steps that are repeated are whole */
     u->points = k->points, u->count = k->count, u->time = k->time, u->next = k->next;
-    return ((set_state)u->set_state)(u->component, *k->state) > 1;
+    return pl_went_wrong(((set_state)u->set_state)(u->component, *k->state));
 }

@@ -51,8 +51,9 @@ static int bend(pl_fmu_unit *u, int curved)
         u->bent_values[k] = u->bend[u->bent_places[k]];
         u->bent_values[count + k] = u->curve[u->bent_places[k]];
     }
-    return ((derivatives_2)u->set_derivatives)(u->component, u->bent, (size_t)(curved ? 2 * count : count),
-                                               u->bent_orders, u->bent_values) > 1;
+    const size_t n_orders = (size_t)(curved ? 2 * count : count);
+    return pl_went_wrong(
+        ((derivatives_2)u->set_derivatives)(u->component, u->bent, n_orders, u->bent_orders, u->bent_values));
 }
 
 int pl_step_unit(pl_fmu_unit *u, double t1, int held_at_end)

@@ -140,7 +140,7 @@ FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance)
 
 FMI3_EXPORT fmi3Status fmi3Reset(fmi3Instance instance)
 {
-    ALLOWED(fmi3Reset, UNIT_ANY);
+    ALLOWED(fmi3Reset, OUTSIDE);
     unit_reset(u);
     return fmi3OK;
 }
@@ -201,7 +201,7 @@ FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Bo
 
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
 {
-    ALLOWED(fmi3SetTime, EXCHANGE);
+    ALLOWED(fmi3SetTime, UNIT_CONTINUOUS);
     if (!u->exchange) return refused(u, "fmi3SetTime", "the instance is for co-simulation");
     unit_set_time(u, time);
     return fmi3OK;
@@ -241,6 +241,7 @@ FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, 
 FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, fmi3Float64 indicators[], size_t n)
 {
     ALLOWED(fmi3GetEventIndicators, KNOWN);
+    if (!u->exchange) return refused(u, "fmi3GetEventIndicators", "the instance is for co-simulation");
     if (!right_number(u, "fmi3GetEventIndicators", n, u->model->system->n_events)) return fmi3Error;
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi3Error;
     return (fmi3Status)unit_indicators(u, indicators);

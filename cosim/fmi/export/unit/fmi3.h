@@ -47,6 +47,7 @@ typedef void (*fmi3LockPreemptionCallback)(void);
 typedef void (*fmi3UnlockPreemptionCallback)(void);
 
 static const int EXCHANGE = UNIT_EVENT | UNIT_CONTINUOUS;
+static const int OUTSIDE = UNIT_ANY & ~UNIT_INTERMEDIATE; /* not within a step, which could not go on */
 static const int BEFORE = UNIT_INSTANTIATED | UNIT_CONFIGURATION;
 static const int SETTABLE = UNIT_INSTANTIATED | UNIT_CONFIGURATION | UNIT_RECONFIGURATION | UNIT_RUNNING;
 

@@ -170,7 +170,7 @@ FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3Va
 /* --- saved states --------------------------------------------------------------------------------------- */
 FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state)
 {
-    ALLOWED(fmi3GetFMUState, UNIT_ANY);
+    ALLOWED(fmi3GetFMUState, OUTSIDE);
     if (!state || unit_unsettle(u)) return fmi3Error;
     unit_bytes *saved = *state ? *state : calloc(1, sizeof *saved);
     if (!saved || unit_save(u, saved)) {
@@ -183,7 +183,7 @@ FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *stat
 
 FMI3_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state)
 {
-    ALLOWED(fmi3SetFMUState, UNIT_ANY);
+    ALLOWED(fmi3SetFMUState, OUTSIDE);
     const unit_bytes none = {0};
     return (fmi3Status)unit_load(u, state ? state : &none);
 }

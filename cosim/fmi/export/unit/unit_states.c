@@ -197,25 +197,25 @@ size_t unit_saved_size(const unit_bytes *state)
     return (size_t)h.size;
 }
 
-/* A state from its bytes, where another one is or in new memory. */
+/* A state from its bytes, where another one is or in new memory; what is there stays where they are none. */
 int unit_restore_bytes(unit *u, const void *bytes, size_t size, unit_bytes **into)
 {
-    unit_bytes *made = *into ? *into : calloc(1, sizeof *made);
-    void *values = made ? realloc(made->values, size ? size : 1) : NULL;
+    const unit_bytes given = {(double *)bytes, size};
 
-    if (values) {
-        made->values = memcpy(values, bytes, size);
-        made->size = size;
-        if (unit_fits(u, made)) {
-            *into = made;
-            return UNIT_OK;
-        }
+    if (!unit_fits(u, &given)) {
         unit_say(u, UNIT_ERROR, "logStatusError", "%s: these %u bytes are no saved state of this model.",
                  u->model->name, (unsigned)size);
+        return UNIT_ERROR;
     }
-    if (made && !*into) {
-        free(made->values);
-        free(made);
+    unit_bytes *made = *into ? *into : calloc(1, sizeof *made);
+    void *values = made ? realloc(made->values, size) : NULL;
+    if (!values) {
+        if (!*into) free(made);
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: no memory for a saved state.", u->model->name);
+        return UNIT_ERROR;
     }
-    return UNIT_ERROR;
+    made->values = memcpy(values, bytes, size);
+    made->size = size;
+    *into = made;
+    return UNIT_OK;
 }

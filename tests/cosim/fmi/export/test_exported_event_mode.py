@@ -59,8 +59,12 @@ class Stepped:
 
     def update(self, _, t, settable, gettable, finished, may_return, wanted, until):
         self.seen.append((t, self.get("total"), settable, gettable, finished, may_return))
+        self.look()
         if self.when and t >= self.when[0]:
             wanted[0], until[0] = True, self.when[1]
+
+    def look(self):
+        """What else is done there."""
 
     def get(self, name):
         return self.unit.getFloat64(self.refs[name])[0]
@@ -231,3 +235,21 @@ def test_the_host_looks_into_a_step_and_ends_it(opened):
         assert (event, ended, early) == (False, False, expected < 0.05)
         assert last == pytest.approx(expected, abs=1e-12) and m.get("h") == pytest.approx(1 - 4.905 * last**2)
         assert m.step(0.06)[-1] == pytest.approx(max(expected, 0.06) if until > 1 else last, abs=1e-2)
+
+
+def test_within_a_step_nothing_is_saved_restored_or_reset(opened, monkeypatch):
+    """The step could not go on from there, or the state never leave the step."""
+    expected = opened(events=False, when=())
+    expected.step(0.05)
+    m = opened(events=False, when=())
+    state, refused = m.unit.getFMUState(), []
+
+    def look():
+        for call in (m.unit.reset, m.unit.getFMUState, lambda: m.unit.setFMUState(state)):
+            with pytest.raises(FMICallException):
+                call()
+            refused.append(m.log[-1])
+
+    monkeypatch.setattr(m, "look", look)
+    assert m.step(0.05) == (False, False, False, 0.05) and m.get("h") == expected.get("h")
+    assert len(refused) == 3 * 49 and all("intermediate update mode" in line for line in refused)

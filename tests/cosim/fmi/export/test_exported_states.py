@@ -94,6 +94,21 @@ def test_a_state_goes_on_in_another_process(unit, tmp_path):
     assert [float.fromhex(v) for v in done.stdout.split()] == list(expected)
 
 
+def test_bytes_that_are_no_state_leave_the_one_that_is_there(unit):
+    """They were in its place although they were refused."""
+    path, names = unit
+    with Opened(path) as m:
+        run(m, names, 3)
+        saved, good = m.save(), m.bytes()
+        expected = run(m, names, 4)
+        into = m.unit.deSerializeFMUstate if m.is_2 else m.unit.deserializeFMUState
+        for wrong in (b"nonsense", good[:-8], b"\0" * len(good)):
+            with pytest.raises(FMICallException):
+                into(wrong, saved[1])
+        m.load(saved)
+        assert run(m, names, 4) == expected
+
+
 def test_the_past_of_a_delay_is_part_of_the_state(tmp_path):
     path = export_fmu(delayed(), tmp_path / "delayed.fmu", step=0.01)
     with Opened(path) as m:

@@ -38,22 +38,24 @@ BOTH_2 = {
     "GetDirectionalDerivative": HAS, **dict.fromkeys(STATES_2, ALL_2),
     **{f"Get{kind}": HAS for kind in NO_TYPES_2}, **{f"Set{kind}": "inets" for kind in NO_TYPES_2},
 }  # fmt: skip
-ANY, SETTABLE = "".join(MODES), "icnetsr"
+ANY, OUTSIDE, SETTABLE = "".join(MODES), "icnetsxfr", "icnetsr"
 EXCHANGE_3 = {
-    "EnterContinuousTimeMode": "e", "SetTime": "et", "SetContinuousStates": "t",
+    "EnterContinuousTimeMode": "e", "SetTime": "t", "SetContinuousStates": "t",
     "GetContinuousStateDerivatives": "netxf", "GetContinuousStates": "netxf",
-    "GetNominalsOfContinuousStates": "icnetxf",
+    "GetNominalsOfContinuousStates": "icnetxf", "GetEventIndicators": "netxf",
 }  # fmt: skip
 STEPS_3 = {"EnterStepMode": "e"}
 BOTH_3 = {
     "SetDebugLogging": ANY, "EnterInitializationMode": "i", "ExitInitializationMode": "n", "Terminate": "ets",
-    "Reset": ANY, "EnterConfigurationMode": "i", "ExitConfigurationMode": "cr", "EvaluateDiscreteStates": "e",
+    "Reset": OUTSIDE, "EnterConfigurationMode": "i", "ExitConfigurationMode": "cr",
+    "EvaluateDiscreteStates": "e",
     "UpdateDiscreteStates": "e", "GetNumberOfEventIndicators": ANY, "GetNumberOfContinuousStates": ANY,
     "GetFloat64": ANY, "SetFloat64": SETTABLE, "GetBinary": ANY, "SetBinary": SETTABLE, "GetClock": ANY,
     "SetClock": SETTABLE, "GetNumberOfVariableDependencies": ANY, "GetVariableDependencies": ANY,
     "GetDirectionalDerivative": HAS, "GetAdjointDerivative": HAS, "GetOutputDerivatives": "sxf",
-    "CompletedIntegratorStep": "t", "GetEventIndicators": "netxf", "DoStep": "s",
-    "EnterEventMode": "t", **dict.fromkeys(STATES_3, ANY),
+    "CompletedIntegratorStep": "t", "DoStep": "s",
+    "EnterEventMode": "t", **dict.fromkeys(STATES_3[:2], OUTSIDE),
+    **dict.fromkeys(STATES_3[2:], ANY),
     **{f"Get{kind}": ANY for kind in NO_TYPES_3}, **{f"Set{kind}": SETTABLE for kind in NO_TYPES_3},
 }  # fmt: skip
 TABLES = ((2, EXCHANGE_2, (1,)), (2, STEPS_2, (0,)), (2, BOTH_2, (0, 1)), (3, EXCHANGE_3, (1,)),
