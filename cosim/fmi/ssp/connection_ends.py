@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from blocks.errors import near_miss
 from cosim.fmi.description import FMUDescription
@@ -111,9 +111,19 @@ class ConnectionEnds:
         """The unit of an end as it is defined; None: it is not."""
         element, port = end
         described = self._descriptions.get(element)
-        if described is None or port in self._found[element].units:
-            return unit_of_connector(self.unit_name(end), described, self._units)
-        return unit_of_variable(described.variable(port), described, self._units)
+        if described is None:
+            return unit_of_connector(self.unit_name(end), self._units)
+        variable = described.variable(port)
+        if port in self._found[element].units:
+            return unit_of_connector(self.unit_name(end), self._units, described, variable)
+        return unit_of_variable(variable, described, self._units)
+
+    def differ(self, c: ConnectorLink) -> bool:
+        """Whether the ends have units that no numbers may pass between, but for what the connection says."""
+        first, second = self.unit(c.start), self.unit(c.end)
+        if not c.convert_units and self.unit_name(c.start) != self.unit_name(c.end):
+            return True
+        return first is not None and second is not None and replace(first, name=second.name) != second
 
     def items(self, end: Ends) -> Mapping[str, int]:
         """The items of an end's enumeration by name: those of its connector, else those of the FMU."""

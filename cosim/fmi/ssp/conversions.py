@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cosim.fmi.description import FMUDescription, Variable
 from cosim.fmi.ssp.ssp_errors import SSPError, fault
 from cosim.fmi.ssp.structure import BaseUnit, ConnectorLink, Transformation
+
+ROUNDED = 1e-6  # of the factor and offset of a unit, written with a few digits
 
 
 def unit_of_variable(
     v: Variable, described: FMUDescription, units: Mapping[str, BaseUnit]
 ) -> BaseUnit | None:
     """The unit of a variable as its FMU defines it, else as the system structure does (`units`)."""
-    return _in_base(v.unit, described) or units.get(v.unit)
+    return _of(v, _in_base(v.unit, described) or units.get(v.unit))
 
 
 def unit_of_connector(
-    name: str, described: FMUDescription | None, units: Mapping[str, BaseUnit]
+    name: str,
+    units: Mapping[str, BaseUnit],
+    described: FMUDescription | None = None,
+    v: Variable | None = None,
 ) -> BaseUnit | None:
-    """The unit of this name as the system structure defines it, else as the FMU of the component does."""
-    return units.get(name) or (None if described is None else _in_base(name, described))
+    """The unit of this name as the system structure defines it, else as the FMU of the component does.
+
+    v : the variable of the FMU that the connector stands for
+    """
+    return _of(v, units.get(name) or (None if described is None else _in_base(name, described)))
+
+
+def _of(v: Variable | None, unit: BaseUnit | None) -> BaseUnit | None:
+    """A unit as a variable has it."""
+    return replace(unit, relative=True) if unit and v and v.relative_quantity else unit
 
 
 def _in_base(name: str, described: FMUDescription) -> BaseUnit | None:
@@ -36,16 +50,25 @@ def conversion(
 ) -> Transformation | None:
     """The conversion from the unit of the start to that of the end; None if the numbers do not change.
 
+    Definitions count, not names; but units of one name are one if they differ by rounding of their digits
+    only, or in what they measure, which some tools leave out.
+
     Raises
     ------
     SSPError      the units do not measure the same
     """
-    if not connection.convert_units or start is None or end is None or start.name == end.name:
+    if not connection.convert_units or start is None or end is None:
         return None
+    alike = start.name == end.name
     if dict(start.exponents) != dict(end.exponents):
+        if alike:
+            return None
         raise units_differ(connection, start.name, end.name, file)
     factor = start.factor / end.factor
-    offset = (start.offset - end.offset) / end.factor
+    offset = 0.0 if start.relative or end.relative else (start.offset - end.offset) / end.factor
+    near = ROUNDED * max(1.0, abs(end.offset / end.factor))
+    if alike and abs(factor - 1.0) <= ROUNDED and abs(offset) <= near:
+        return None
     return None if factor == 1.0 and offset == 0.0 else Transformation(factor, offset)
 
 

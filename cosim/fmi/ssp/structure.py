@@ -67,12 +67,16 @@ class ConnectorLink:
 
 @dataclass(frozen=True)
 class BaseUnit:
-    """base value = factor * value + offset; exponents of the SI base units."""
+    """base value = factor * value + offset; exponents of the SI base units.
+
+    relative : it is of differences (relativeQuantity of FMI), for which no offset counts
+    """
 
     name: str
     exponents: Mapping[str, int]
     factor: float = 1.0
     offset: float = 0.0
+    relative: bool = False
 
 
 @dataclass(frozen=True)

@@ -207,7 +207,7 @@ class Drawing:
         found: dict[str, Any] = {}
         for v in values:
             if v.name in connectors:
-                unit = unit_of_connector(connectors[v.name].unit, None, self.structure.units)
+                unit = unit_of_connector(connectors[v.name].unit, self.structure.units)
                 items = self.structure.enumerations.get(connectors[v.name].enumeration, {})
                 found[v.name] = self._taken(v, unit, items, system.name)
         return found
@@ -269,7 +269,7 @@ class Drawing:
             d.connect(source, d[f"component_{number}"]["u"])
             source = d[f"component_{number}"]["y"]
         change = self._change(c, ends.unit(c.start), ends.unit(c.end))
-        if change is None and not c.convert_units and ends.unit_name(c.start) != ends.unit_name(c.end):
+        if change is None and ends.differ(c):
             change = Transformation()  # numbers as they are, through a block that has no units
         if change is not None:
             name = f"connection_{number}"

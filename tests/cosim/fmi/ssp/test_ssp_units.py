@@ -1,5 +1,6 @@
 """Units of values and connections in system structures, whoever defines them."""
 
+import math
 import re
 
 import pytest
@@ -89,3 +90,64 @@ def test_a_connection_between_units_that_only_fmus_define(how, factor, files, tm
     text = system(component("m", "mass") + component("c", "coupled"), connection("m.x", "c.x1", **how))
     r = simulate(import_ssp(written(tmp_path / "a.ssp", text, files), sample="1/10"), 0.0, coupling="jacobi")
     assert abs(r["c.f"][0, 0]) == pytest.approx(80.0 * (factor * 0.1 + 0.05) - 1.0, rel=1e-12)
+
+
+def lag(folder, name, **units):
+    """y' = u - y: a lag whose input and output have units of the FMU's own, by attributes of the variable."""
+
+    def change(text):
+        defined = "".join(
+            f'<Unit name="{n}"><BaseUnit {base}/></Unit>' for n, base in units["defined"].items()
+        )
+        text = text.replace(
+            "<DefaultExperiment", f"<UnitDefinitions>{defined}</UnitDefinitions><DefaultExperiment"
+        )
+        for port in ("u", "y"):
+            text = re.sub(
+                rf'(name="{port}".*?<Real)', rf"\1 {units.get(port, '')}", text, count=1, flags=re.S
+            )
+        return text
+
+    start = {"x": 3.0 if name == "first" else 0.0}
+    return build_fmu("lag", folder, change=change, file=f"{name}.fmu", start=start)
+
+
+def led(path):
+    """What the second lag is told in its first step, where the first one has y = 3."""
+    r = simulate(import_ssp(path, sample="1/10"), 0.1, coupling="jacobi")
+    return r["second.y"][-1, 0] / (1 - math.exp(-0.1))
+
+
+K, DEGC, DEGF = (
+    'K="1"',
+    'K="1" offset="273.15"',
+    'K="1" factor="0.5555555555555556" offset="255.3722222222222"',
+)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({"degC": DEGC}, {"K": K}, 276.15),  # 3 degC
+        ({"degC": DEGC}, {"degF": DEGF}, 37.4),
+        ({"degC": DEGC, "relativeQuantity": "true"}, {"K": K}, 3.0),  # a difference of 3
+        ({"degC": DEGC}, {"degF": DEGF, "relativeQuantity": "true"}, 5.4),
+        ({"degC": DEGC, "relativeQuantity": "true"}, {"degC": DEGC}, 3.0),
+        ({"mile": 'm="1" factor="1609.344"'}, {"mile": 'm="1" factor="1852"'}, 3 * 1609.344 / 1852),
+        ({"T": DEGC}, {"T": K}, 276.15),  # one name, two definitions
+        ({"deg": 'rad="1" factor="0.0174533"'}, {"deg": 'rad="1" factor="0.017453292519943295"'}, 3.0),
+        ({"rad": 'rad="1"'}, {"rad": ""}, 3.0),
+    ],
+    ids=str,
+)
+def test_units_of_fmus_count_as_they_define_them(first, second, expected, tmp_path):
+    """Of differences no offset does, and the definition of a name rather than the name."""
+    files = {}
+    for name, port, given in (("first", "y", first), ("second", "u", second)):
+        (unit, base), *relative = given.items()
+        said = "".join(f' {k}="{v}"' for k, v in relative)
+        files[name] = lag(tmp_path, name, defined={unit: base}, **{port: f'unit="{unit}"{said}'})
+    text = system(
+        component("first", "first") + component("second", "second"), connection("first.y", "second.u")
+    )
+    assert led(written(tmp_path / "a.ssp", text, files)) == pytest.approx(expected, rel=1e-12)
