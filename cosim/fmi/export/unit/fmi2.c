@@ -280,9 +280,16 @@ FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2V
     ALLOWED(function, modes);                                                                                          \
     if (!u->exchange) return fmi2Error
 
+/* Without anything between events an importer may go from one to the next (FMI 2.0.2, section 3.2.3, note 8). */
+static int is_discrete(const unit *u)
+{
+    const pl_system *s = u->model->system;
+    return !u->run.model->nx && !s->n_events && !s->n_delays;
+}
+
 FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component c)
 {
-    EXCHANGED(fmi2EnterEventMode, UNIT_CONTINUOUS);
+    EXCHANGED(fmi2EnterEventMode, UNIT_CONTINUOUS | (is_discrete(u) ? UNIT_EVENT : 0));
     return (fmi2Status)unit_enter_event_mode(u);
 }
 

@@ -82,3 +82,19 @@ def test_a_step_begins_where_the_unit_is_but_for_rounding(plain):
         with pytest.raises(FMICallException, match="error"):
             m.step(0.1)
         assert "a step from t=3.2" in m.log[-1]
+
+
+def test_a_discrete_unit_goes_from_event_to_event(tmp_path):
+    """Without continuous-time mode, as FMI 2.0.2 allows it: the n-th instant of the table is 0.1 n s."""
+    path = export_fmu(counting(), tmp_path / "counting.fmu", version="2.0")
+    with Opened(path, "ModelExchange") as m:
+        times = []
+        for _ in range(30):
+            again, ended, _, _, known, time = m.unit.newDiscreteStates()
+            assert (again, ended, known) == (0, 0, 1)
+            m.unit.setTime(time)
+            m.unit.enterEventMode()
+            times.append(time)
+        m.unit.newDiscreteStates()
+        assert times == pytest.approx([0.05 * (k + 1) for k in range(30)], abs=1e-12)
+        assert m.all(["listed", "held"]) == [15.0, pytest.approx(1.45, abs=1e-12)]

@@ -23,7 +23,7 @@ from tests.helpers.unit_functions import (
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 HAS, ALL_2, RUNNING = "netsxf", "inetsxf", "netsx"
 EXCHANGE_2 = {
-    "EnterEventMode": "t", "NewDiscreteStates": "e", "EnterContinuousTimeMode": "e",
+    "EnterEventMode": "et", "NewDiscreteStates": "e", "EnterContinuousTimeMode": "e",
     "CompletedIntegratorStep": "t", "SetTime": "et", "SetContinuousStates": "t", "GetDerivatives": "netxf",
     "GetEventIndicators": "netxf", "GetContinuousStates": "netxf", "GetNominalsOfContinuousStates": ALL_2,
 }  # fmt: skip
@@ -318,6 +318,13 @@ def test_event_and_continuous_time_mode_are_passed_on(runtime, version, answer):
     one = Instance(runtime, version, "t", 1)
     assert one.call("EnterEventMode", answer=answer) == (answer, "event_mode")
     assert one.call("EnterContinuousTimeMode", answer=answer) == (answer, "continuous_mode")
+
+
+def test_from_one_event_to_the_next_goes_what_is_discrete(runtime):
+    for states, crossings, refused in (((), 0, False), ((0.5,), 0, True), ((), 1, True)):
+        one = Instance(runtime, 2, "e", 1, states, crossings)
+        status, story = one.call("EnterEventMode")
+        assert (status, "not allowed" in story) == ((ERROR, True) if refused else (OK, False))
 
 
 @pytest.mark.parametrize("number", range(8))
