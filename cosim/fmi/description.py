@@ -25,6 +25,7 @@ NUMERIC = (*FLOATS, *INTEGERS, "Boolean")
 """Types whose values are numbers on wires."""
 
 PARAMETERS = ("parameter", "structuralParameter")
+MOST_NUMBERS = 2**28  # of one array, 2 GB
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,9 +328,26 @@ class FMUDescription:
         return None if found is None else found.dependencies
 
     def sized(self, values: Mapping[str, int]) -> FMUDescription:
-        """The same with other values of structural parameters, by name, and arrays of the sizes they give."""
-        if not values:
-            return self
+        """The same with other values of structural parameters, by name, and arrays of the sizes they give.
+
+        Raises
+        ------
+        FMUError      an array is too large
+        """
+        return (self._resized(values) if values else self)._with_arrays_that_fit()
+
+    def _with_arrays_that_fit(self) -> FMUDescription:
+        for v in self.variables.values():
+            if v.dimensions and v.size > MOST_NUMBERS:
+                sources = dict.fromkeys(d.source for d in v.dimensions if d.source)
+                by = "".join(f", by '{source}'" for source in sources)
+                raise self.fault(
+                    f"'{v.name}' is an array of {v.size} numbers{by}; at most {MOST_NUMBERS} are possible",
+                    name=v.name,
+                )
+        return self
+
+    def _resized(self, values: Mapping[str, int]) -> FMUDescription:
 
         def shape(v: Variable) -> tuple[int, ...]:
             return tuple(int(values.get(d.source or "", d.start)) for d in v.dimensions)

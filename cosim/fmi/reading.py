@@ -13,6 +13,7 @@ from typing import Any
 from cosim.fmi.contradictions import contradictions, no_states, odd_elements, wrong_indices
 from cosim.fmi.description import (
     FLOATS,
+    MOST_NUMBERS,
     ClockTiming,
     Dependent,
     Dimension,
@@ -321,11 +322,12 @@ def _start(v: Any, kind: str, file: str, element: Any) -> Any:
         raise _not_a(v, file, "numbers" if kind != "Boolean" else "true or false") from None
     if not v.dimensions:
         return found[0]
-    size = math.prod(v.shape)
+    size, where = math.prod(v.shape), f"variable '{v.name}' (line {v.sourceline})"
+    if size > MOST_NUMBERS:
+        raise _fault(file, f"{where} is an array of {size} numbers; at most {MOST_NUMBERS} are possible")
     if len(found) == 1:
         found = found * size
     if len(found) != size:
-        where = f"variable '{v.name}' (line {v.sourceline})"
         raise _fault(file, f"{where} has {len(found)} start values for {size} elements")
     return tuple(found)
 

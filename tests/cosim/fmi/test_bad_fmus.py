@@ -365,6 +365,18 @@ def test_array_sizes() -> None:
         FMU(path, start={"n": 2, "A": [1.0, 2.0, 3.0]})
     with pytest.raises(FMUError, match="'n' is of type UInt64"):
         FMU(path, start={"n": -1})
+    for many in (2**32, 2**64 - 1):
+        with pytest.raises(
+            FMUError, match=rf"'A' is an array of {many**2} numbers, by 'n'; at most 268435456 are"
+        ):
+            FMU(path, start={"n": many})
+
+    def large(text: str) -> str:
+        text = re.sub(r' start="[^"]* [^"]*"', ' start="0"', text)
+        return re.sub("<Dimension[^>]*>", '<Dimension start="1000000"/>', text)
+
+    with pytest.raises(FMUError, match="is an array of 1000000000000 numbers; at most"):
+        FMU(build_fmu("statespace", version="3.0", change=large))
 
 
 # --- what is asked of it ----------------------------------------------------------------------------------
