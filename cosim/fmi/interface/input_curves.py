@@ -56,7 +56,9 @@ class IntermediateInputs:
         itself = weakref.ref(self)
 
         def update(_: Any, t: float, wanted: bool, *rest: Any) -> None:
-            found = itself()
+            found, ends = itself(), rest[3]
+            if ends:  # the answer, which the FMU need not have cleared
+                ends[0] = False
             if found is not None and wanted:
                 found._set(t)
 

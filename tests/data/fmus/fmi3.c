@@ -460,9 +460,10 @@ static void ask_for_inputs(Unit *u, double t, double h)
 {
     double at[3][N_CELLS];
     for (int k = 0; k < 3; k++) {
-        fmi3Boolean early = fmi3False;
+        fmi3Boolean early = fmi3True; /* the host says no */
         fmi3Float64 when = 0;
         ((fmi3IntermediateUpdateCallback)u->intermediate)(u->environment, t + k * h / 2, fmi3True, fmi3False, fmi3False, fmi3False, &early, &when);
+        if (early) broken(u, "an early return is neither wanted nor refused", "fmi3IntermediateUpdateCallback");
         for (int i = 0; i < N_CELLS; i++) at[k][i] = u->cell[i].d;
     }
     for (int v = 0; v < N_VARIABLES; v++) {
