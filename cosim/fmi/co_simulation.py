@@ -45,7 +45,7 @@ class CoSimulationUnit:
 
     def __init__(self, setup: Setup, curves: IntermediateInputs | None = None) -> None:
         self._component, self._description = setup.component(), setup.description
-        self._defaults, self._texts = setup.defaults, setup.texts
+        self._defaults, self._texts, self._input_start = setup.defaults, setup.texts, setup.input_start
         self._parameters = list(setup.parameters)
         self._inputs = UnitInputs(setup, self._component)
         self._steps = setup.steps(self._component, setup.outputs)
@@ -373,7 +373,8 @@ class CoSimulationUnit:
         BlockError      the FMU cannot write its state
         """
         facts = {
-            "format": FORMAT, "clock": self._clock.start, "time": self._time, "ended": self._ended,
+            "format": FORMAT, "clock": self._clock.start, "time": self._time, "begun": self._begun,
+            "ended": self._ended,
             "given": self._given.tolist(),
             "steps": self._steps.kept() if self._time is not None else None, "inputs": self._inputs.kept(),
         }  # fmt: skip
@@ -398,7 +399,8 @@ class CoSimulationUnit:
                 self._component.reset()
         else:
             if self._time is None:  # an FMU accepts a state only after its initialisation
-                self._initialize(facts["time"], self._start_inputs(), np.array(facts["given"]))
+                begun = facts.get("begun", self._clock.at(0.0))
+                self._initialize(begun, self._input_start, np.array(facts["given"]))
             self._component.deserialize(rest)
             self._steps.restored(facts["steps"])
         self._inputs.restored(facts["inputs"])
@@ -407,9 +409,6 @@ class CoSimulationUnit:
         self._time, self._ended = facts["time"], facts["ended"]
         self._component.call.time = self._time
         self._given = np.array(facts["given"], dtype=float)
-
-    def _start_inputs(self) -> np.ndarray:
-        return np.zeros(self._inputs.size)
 
     def close(self) -> None:
         """Terminate and free the FMU."""

@@ -60,6 +60,7 @@ class UnitRun:
         self.block, self.path, self.in_loop = block, path, in_loop
         self.unit = self._made()
         self.standing = UnitStanding()
+        self.begun = 0.0  # s; where it was initialised
         self.parameters = np.zeros(0)  # parameters as last given
         self.jumped = False  # did its outputs jump in its newest step, or the visit behind it?
         self._smooth = block.smooth_outputs
@@ -74,7 +75,7 @@ class UnitRun:
         """Enter initialisation at t [s]."""
         with naming_block(self.path):
             self.unit.begin(t, u, p)
-        self.parameters = p.copy()
+        self.parameters, self.begun = p.copy(), t
         self.standing = replace(UnitStanding(), time=t)
 
     def exchange(self, u: np.ndarray) -> np.ndarray:
@@ -133,7 +134,7 @@ class UnitRun:
         s = self.standing
         samples = lambda found: [[t, v.tolist()] for t, v in found]
         facts = {"points": s.points, "time": s.time, "u": samples(s.u), "y": samples(s.y), "ended": s.ended}
-        facts["parameters"] = self.parameters.tolist()
+        facts["parameters"], facts["begun"] = self.parameters.tolist(), self.begun
         state = self.unit.save() if s.points else b""
         return json.dumps(facts).encode() + b"\n" + state
 
@@ -151,7 +152,7 @@ class UnitRun:
         now, p = float(facts["time"]), np.array(facts["parameters"], dtype=float)
         u, y = samples(facts["u"]), samples(facts["y"])
         if not self.standing.points:
-            self.begin(now, u[0][1] if u else self.block.start, p)
+            self.begin(float(facts.get("begun", 0.0)), u[0][1] if u else self.block.start, p)
             self.unit.start()
         self.unit.load(rest)
         self.parameters = p

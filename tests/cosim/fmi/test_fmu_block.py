@@ -248,6 +248,28 @@ def test_snapshots(version: str, tmp_path: object) -> None:
         assert (other.value("lag.y") == after).all()
 
 
+@pytest.mark.parametrize("coupling", [None, "jacobi"])
+@pytest.mark.parametrize("offset", [0.0, 0.125])
+def test_a_state_goes_to_another_instance_that_begins_where_the_first_one_did(
+    offset: float, coupling: str | None
+) -> None:
+    """With its own inputs: one counts events from its start, an enumeration has no item 0."""
+    d = Diagram("two")
+    path = build_fmu("metronome", version="3.0")
+    d.add("m", FMU(path, sample=0.25, offset=offset, event_mode=True, start={"period": 0.3}))
+    d.add("f", FMU(build_fmu("feedthrough", version="3.0"), sample=0.25))
+    for v in d["f"].block.description.inputs:
+        d.ground(f"f.{v.name}")
+    with Simulation(d, coupling=coupling) as sim, Simulation(d, coupling=coupling) as other:
+        sim.advance(0.75)
+        other.restore(sim.snapshot())
+        for each in (sim, other):
+            each.advance(2.0)
+        names = ["m.count", "m.phase", "f.Enumeration_output"]
+        assert [other.value(n).tolist() for n in names] == [sim.value(n).tolist() for n in names]
+        assert sim.value("m.count") == 6.0
+
+
 def test_a_unit_without_states_says_so_at_a_snapshot() -> None:
     d = ramp_into_lag(FMU(build_fmu("lag", rollback=False), sample=0.1))
     with Simulation(d) as sim:
