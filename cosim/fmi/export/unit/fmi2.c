@@ -70,6 +70,14 @@ static const int EXCHANGE = UNIT_EVENT | UNIT_CONTINUOUS;
     if (!u) return fmi2Error;                                                                                          \
     if (!unit_allowed(u, #function, modes)) return fmi2Error
 
+/* A pointer to n of something. */
+#define GIVEN(function, n, pointer)                                                                                    \
+    if ((n) && !(pointer)) {                                                                                           \
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: %s: '%s' is a null pointer.", u->model->name, #function,        \
+                 #pointer);                                                                                            \
+        return fmi2Error;                                                                                              \
+    }
+
 static fmi2Status failed_unless_discarded(unit *u, int status)
 {
     if (status >= UNIT_ERROR) u->mode = UNIT_FAILED;
@@ -84,6 +92,7 @@ FMI2_EXPORT const char *fmi2GetVersion(void) { return "2.0"; }
 FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[])
 {
     ALLOWED(fmi2SetDebugLogging, ALL);
+    GIVEN(fmi2SetDebugLogging, n, categories)
     u->verbose = on && n == 0;
     for (size_t i = 0; i < n; i++) u->verbose |= on && !strcmp(categories[i], "logEvents");
     return fmi2OK;
@@ -167,6 +176,8 @@ FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component c)
 FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Real value[])
 {
     ALLOWED(fmi2GetReal, HAS_VALUES);
+    GIVEN(fmi2GetReal, n, vr)
+    GIVEN(fmi2GetReal, n, value)
     int worst = UNIT_OK;
     for (size_t i = 0; i < n; i++) {
         const int status = unit_get(u, vr[i], &value[i]);
@@ -178,6 +189,8 @@ FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[
 FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[])
 {
     ALLOWED(fmi2SetReal, UNIT_INSTANTIATED | UNIT_RUNNING);
+    GIVEN(fmi2SetReal, n, vr)
+    GIVEN(fmi2SetReal, n, value)
     for (size_t i = 0; i < n; i++) {
         const int status = unit_set(u, vr[i], value[i]);
         if (status) return (fmi2Status)status;
@@ -254,6 +267,7 @@ FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate 
 FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size)
 {
     ALLOWED(fmi2SerializeFMUstate, ALL);
+    GIVEN(fmi2SerializeFMUstate, 1, bytes)
     if (!state || size < unit_saved_size(state)) return fmi2Error;
     memcpy(bytes, ((unit_bytes *)state)->values, unit_saved_size(state));
     return fmi2OK;
@@ -272,6 +286,10 @@ FMI2_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2V
                                                     const fmi2Real seed[], fmi2Real result[])
 {
     ALLOWED(fmi2GetDirectionalDerivative, HAS_VALUES);
+    GIVEN(fmi2GetDirectionalDerivative, nUnknown, unknown)
+    GIVEN(fmi2GetDirectionalDerivative, nUnknown, result)
+    GIVEN(fmi2GetDirectionalDerivative, nKnown, known)
+    GIVEN(fmi2GetDirectionalDerivative, nKnown, seed)
     return (fmi2Status)unit_forward(u, unknown, nUnknown, known, nKnown, seed, result);
 }
 
@@ -296,6 +314,7 @@ FMI2_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component c)
 FMI2_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info)
 {
     EXCHANGED(fmi2NewDiscreteStates, UNIT_EVENT);
+    GIVEN(fmi2NewDiscreteStates, 1, info)
     unit_update found = {0};
     const int status = unit_update_states(u, &found);
     memset(info, 0, sizeof *info);
@@ -316,6 +335,8 @@ FMI2_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean 
                                                    fmi2Boolean *enterEventMode, fmi2Boolean *terminateSimulation)
 {
     EXCHANGED(fmi2CompletedIntegratorStep, UNIT_CONTINUOUS);
+    GIVEN(fmi2CompletedIntegratorStep, 1, enterEventMode)
+    GIVEN(fmi2CompletedIntegratorStep, 1, terminateSimulation)
     (void)noSetPrior;
     return (fmi2Status)unit_completed_step(u, enterEventMode, terminateSimulation);
 }
@@ -342,6 +363,7 @@ static fmi2Status right_number(unit *u, const char *function, size_t n, int32_t 
 FMI2_EXPORT fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t n)
 {
     STATES(fmi2SetContinuousStates, UNIT_CONTINUOUS);
+    GIVEN(fmi2SetContinuousStates, n, x)
     unit_set_states(u, x);
     return fmi2OK;
 }
@@ -349,6 +371,7 @@ FMI2_EXPORT fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x
 FMI2_EXPORT fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real derivatives[], size_t n)
 {
     STATES(fmi2GetDerivatives, UNIT_INITIALIZATION | EXCHANGE | UNIT_TERMINATED | UNIT_FAILED);
+    GIVEN(fmi2GetDerivatives, n, derivatives)
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi2Error;
     const int status = unit_rates(u);
     if (n) memcpy(derivatives, u->rates, sizeof(double) * n);
@@ -359,6 +382,7 @@ FMI2_EXPORT fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real indicato
 {
     EXCHANGED(fmi2GetEventIndicators, UNIT_INITIALIZATION | EXCHANGE | UNIT_TERMINATED | UNIT_FAILED);
     if (right_number(u, "fmi2GetEventIndicators", n, u->model->system->n_events)) return fmi2Error;
+    GIVEN(fmi2GetEventIndicators, n, indicators)
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi2Error;
     return (fmi2Status)unit_indicators(u, indicators);
 }
@@ -366,6 +390,7 @@ FMI2_EXPORT fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real indicato
 FMI2_EXPORT fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t n)
 {
     STATES(fmi2GetContinuousStates, UNIT_INITIALIZATION | EXCHANGE | UNIT_TERMINATED | UNIT_FAILED);
+    GIVEN(fmi2GetContinuousStates, n, x)
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi2Error;
     if (n) memcpy(x, u->context.x, sizeof(double) * n);
     return fmi2OK;
@@ -374,6 +399,7 @@ FMI2_EXPORT fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], si
 FMI2_EXPORT fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real nominals[], size_t n)
 {
     STATES(fmi2GetNominalsOfContinuousStates, ALL);
+    GIVEN(fmi2GetNominalsOfContinuousStates, n, nominals)
     if (n) memcpy(nominals, u->model->system->nominal, sizeof(double) * n);
     return fmi2OK;
 }
@@ -398,6 +424,9 @@ FMI2_EXPORT fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2V
                                                     const fmi2Integer order[], fmi2Real value[])
 {
     STEPPED(fmi2GetRealOutputDerivatives, UNIT_STEP | UNIT_TERMINATED | UNIT_FAILED);
+    GIVEN(fmi2GetRealOutputDerivatives, n, vr)
+    GIVEN(fmi2GetRealOutputDerivatives, n, order)
+    GIVEN(fmi2GetRealOutputDerivatives, n, value)
     for (size_t i = 0; i < n; i++) {
         if (order[i] != 1) {
             unit_say(u, UNIT_ERROR, "logStatusError", "%s: derivatives of outputs are of order 1, not %d.",
@@ -440,6 +469,7 @@ FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind,
 FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
 {
     STEPPED(fmi2GetRealStatus, UNIT_STEP | UNIT_TERMINATED | UNIT_FAILED);
+    GIVEN(fmi2GetRealStatus, 1, value)
     if (kind != fmi2LastSuccessfulTime) return nothing_pending(u, "fmi2GetRealStatus");
     *value = u->last;
     return fmi2OK;
@@ -455,6 +485,7 @@ FMI2_EXPORT fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKin
 FMI2_EXPORT fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Boolean *value)
 {
     STEPPED(fmi2GetBooleanStatus, UNIT_STEP | UNIT_TERMINATED | UNIT_FAILED);
+    GIVEN(fmi2GetBooleanStatus, 1, value)
     if (kind != fmi2Terminated) return nothing_pending(u, "fmi2GetBooleanStatus");
     *value = u->context.stopped != 0;
     return fmi2OK;

@@ -15,6 +15,7 @@ FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on
                                            const fmi3String categories[])
 {
     ALLOWED(fmi3SetDebugLogging, UNIT_ANY);
+    GIVEN(fmi3SetDebugLogging, n, categories)
     u->verbose = on && n == 0;
     for (size_t i = 0; i < n; i++) u->verbose |= on && !strcmp(categories[i], "logEvents");
     return fmi3OK;
@@ -170,6 +171,12 @@ FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boole
                                                 fmi3Boolean *nextDefined, fmi3Float64 *next)
 {
     ALLOWED(fmi3UpdateDiscreteStates, UNIT_EVENT);
+    GIVEN(fmi3UpdateDiscreteStates, 1, needUpdate)
+    GIVEN(fmi3UpdateDiscreteStates, 1, terminate)
+    GIVEN(fmi3UpdateDiscreteStates, 1, nominalsChanged)
+    GIVEN(fmi3UpdateDiscreteStates, 1, valuesChanged)
+    GIVEN(fmi3UpdateDiscreteStates, 1, nextDefined)
+    GIVEN(fmi3UpdateDiscreteStates, 1, next)
     unit_update found = {0};
     const int status = unit_update_states(u, &found);
     *needUpdate = *nominalsChanged = false;
@@ -191,6 +198,8 @@ FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Bo
                                                    fmi3Boolean *enterEventMode, fmi3Boolean *terminate)
 {
     ALLOWED(fmi3CompletedIntegratorStep, UNIT_CONTINUOUS);
+    GIVEN(fmi3CompletedIntegratorStep, 1, enterEventMode)
+    GIVEN(fmi3CompletedIntegratorStep, 1, terminate)
     int enter, end;
     (void)noSetPrior;
     const int status = unit_completed_step(u, &enter, &end);
@@ -225,6 +234,7 @@ static const int KNOWN = UNIT_INITIALIZATION | UNIT_EVENT | UNIT_CONTINUOUS | UN
 FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const fmi3Float64 x[], size_t n)
 {
     STATES(fmi3SetContinuousStates, UNIT_CONTINUOUS);
+    GIVEN(fmi3SetContinuousStates, n, x)
     unit_set_states(u, x);
     return fmi3OK;
 }
@@ -232,6 +242,7 @@ FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const fmi3
 FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, fmi3Float64 derivatives[], size_t n)
 {
     STATES(fmi3GetContinuousStateDerivatives, KNOWN);
+    GIVEN(fmi3GetContinuousStateDerivatives, n, derivatives)
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi3Error;
     const int status = unit_rates(u);
     if (n) memcpy(derivatives, u->rates, sizeof(double) * n);
@@ -243,6 +254,7 @@ FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, fmi3Float64
     ALLOWED(fmi3GetEventIndicators, KNOWN);
     if (!u->exchange) return refused(u, "fmi3GetEventIndicators", "the instance is for co-simulation");
     if (!right_number(u, "fmi3GetEventIndicators", n, u->model->system->n_events)) return fmi3Error;
+    GIVEN(fmi3GetEventIndicators, n, indicators)
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi3Error;
     return (fmi3Status)unit_indicators(u, indicators);
 }
@@ -250,6 +262,7 @@ FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, fmi3Float64
 FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float64 x[], size_t n)
 {
     STATES(fmi3GetContinuousStates, KNOWN);
+    GIVEN(fmi3GetContinuousStates, n, x)
     if (u->mode == UNIT_INITIALIZATION && unit_settle(u)) return fmi3Error;
     if (n) memcpy(x, u->context.x, sizeof(double) * n);
     return fmi3OK;
@@ -258,6 +271,7 @@ FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float6
 FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, fmi3Float64 nominals[], size_t n)
 {
     STATES(fmi3GetNominalsOfContinuousStates, KNOWN | BEFORE);
+    GIVEN(fmi3GetNominalsOfContinuousStates, n, nominals)
     if (n) memcpy(nominals, u->model->system->nominal, sizeof(double) * n);
     return fmi3OK;
 }
@@ -265,6 +279,7 @@ FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, 
 FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, size_t *n)
 {
     ALLOWED(fmi3GetNumberOfEventIndicators, UNIT_ANY);
+    GIVEN(fmi3GetNumberOfEventIndicators, 1, n)
     *n = (size_t)u->model->system->n_events;
     return fmi3OK;
 }
@@ -272,6 +287,7 @@ FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, siz
 FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, size_t *n)
 {
     ALLOWED(fmi3GetNumberOfContinuousStates, UNIT_ANY);
+    GIVEN(fmi3GetNumberOfContinuousStates, 1, n)
     *n = (size_t)u->run.model->nx;
     return fmi3OK;
 }
@@ -291,6 +307,10 @@ FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Floa
                                   fmi3Float64 *last)
 {
     ALLOWED(fmi3DoStep, UNIT_STEP);
+    GIVEN(fmi3DoStep, 1, eventHandlingNeeded)
+    GIVEN(fmi3DoStep, 1, terminate)
+    GIVEN(fmi3DoStep, 1, earlyReturn)
+    GIVEN(fmi3DoStep, 1, last)
     unit_arrival arrival;
     (void)noSetPrior;
     const int status = unit_step(u, t, h, &arrival);

@@ -56,6 +56,14 @@ static const int SETTABLE = UNIT_INSTANTIATED | UNIT_CONFIGURATION | UNIT_RECONF
     if (!u) return fmi3Error;                                                                                          \
     if (!unit_allowed(u, #function, modes)) return fmi3Error
 
+/* A pointer to n of something. */
+#define GIVEN(function, n, pointer)                                                                                    \
+    if ((n) && !(pointer)) {                                                                                           \
+        unit_say(u, UNIT_ERROR, "logStatusError", "%s: %s: '%s' is a null pointer.", u->model->name, #function,        \
+                 #pointer);                                                                                            \
+        return fmi3Error;                                                                                              \
+    }
+
 PL_INLINE fmi3Status failed_unless_discarded(unit *u, int status)
 {
     if (status >= UNIT_ERROR) u->mode = UNIT_FAILED;

@@ -32,6 +32,8 @@ FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueRefe
                                       fmi3Float64 values[], size_t nValues)
 {
     ALLOWED(fmi3GetFloat64, UNIT_ANY);
+    GIVEN(fmi3GetFloat64, n, vr)
+    GIVEN(fmi3GetFloat64, nValues, values)
     int worst = UNIT_OK;
     if (!sized(u, "fmi3GetFloat64", vr, n, nValues)) return fmi3Error;
     for (size_t i = 0; i < n; i++) {
@@ -47,6 +49,8 @@ FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueRefe
                                       const fmi3Float64 values[], size_t nValues)
 {
     ALLOWED(fmi3SetFloat64, SETTABLE);
+    GIVEN(fmi3SetFloat64, n, vr)
+    GIVEN(fmi3SetFloat64, nValues, values)
     if (!sized(u, "fmi3SetFloat64", vr, n, nValues)) return fmi3Error;
     for (size_t i = 0; i < n; i++) {
         for (int32_t k = 0; k < u->model->sizes[vr[i]]; k++) {
@@ -131,6 +135,7 @@ FMI3_EXPORT fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance
                                                            size_t *n)
 {
     ALLOWED(fmi3GetNumberOfVariableDependencies, UNIT_ANY);
+    GIVEN(fmi3GetNumberOfVariableDependencies, 1, n)
     const unit_depends *d = depends_of(u, reference);
     if (!d) return fmi3Error;
     *n = 0;
@@ -150,6 +155,10 @@ FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3Va
                                                    size_t ofIndependents[], fmi3DependencyKind kinds[], size_t n)
 {
     ALLOWED(fmi3GetVariableDependencies, UNIT_ANY);
+    GIVEN(fmi3GetVariableDependencies, n, ofDependent)
+    GIVEN(fmi3GetVariableDependencies, n, independents)
+    GIVEN(fmi3GetVariableDependencies, n, ofIndependents)
+    GIVEN(fmi3GetVariableDependencies, n, kinds)
     const unit_depends *d = depends_of(u, dependent);
     size_t found = 0;
     if (!d) return fmi3Error;
@@ -209,6 +218,7 @@ FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMU
 FMI3_EXPORT fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte bytes[], size_t size)
 {
     ALLOWED(fmi3SerializeFMUState, UNIT_ANY);
+    GIVEN(fmi3SerializeFMUState, 1, bytes)
     if (!state || size < unit_saved_size(state)) return fmi3Error;
     memcpy(bytes, ((unit_bytes *)state)->values, unit_saved_size(state));
     return fmi3OK;
@@ -256,6 +266,10 @@ FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const
                                                     fmi3Float64 sensitivity[], size_t nSensitivity)
 {
     ALLOWED(fmi3GetDirectionalDerivative, AT_A_POINT);
+    GIVEN(fmi3GetDirectionalDerivative, nUnknowns, unknowns)
+    GIVEN(fmi3GetDirectionalDerivative, nKnowns, knowns)
+    GIVEN(fmi3GetDirectionalDerivative, nSeed, seed)
+    GIVEN(fmi3GetDirectionalDerivative, nSensitivity, sensitivity)
     return derivative(u, "fmi3GetDirectionalDerivative", unit_forward, unknowns, nUnknowns, nSensitivity, knowns,
                       nKnowns, nSeed, seed, sensitivity);
 }
@@ -266,6 +280,10 @@ FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi
                                                 size_t nSensitivity)
 {
     ALLOWED(fmi3GetAdjointDerivative, AT_A_POINT);
+    GIVEN(fmi3GetAdjointDerivative, nUnknowns, unknowns)
+    GIVEN(fmi3GetAdjointDerivative, nKnowns, knowns)
+    GIVEN(fmi3GetAdjointDerivative, nSeed, seed)
+    GIVEN(fmi3GetAdjointDerivative, nSensitivity, sensitivity)
     return derivative(u, "fmi3GetAdjointDerivative", unit_adjoint, unknowns, nUnknowns, nSeed, knowns, nKnowns,
                       nSensitivity, seed, sensitivity);
 }
@@ -274,6 +292,9 @@ FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi
                                                 const fmi3Int32 orders[], fmi3Float64 values[], size_t nValues)
 {
     ALLOWED(fmi3GetOutputDerivatives, UNIT_STEP | UNIT_TERMINATED | UNIT_FAILED);
+    GIVEN(fmi3GetOutputDerivatives, n, vr)
+    GIVEN(fmi3GetOutputDerivatives, n, orders)
+    GIVEN(fmi3GetOutputDerivatives, nValues, values)
     for (size_t i = 0; i < n; i++)
         if (orders[i] != 1) return refused(u, "fmi3GetOutputDerivatives", "derivatives of outputs are of order 1");
     if (!sized(u, "fmi3GetOutputDerivatives", vr, n, nValues)) return fmi3Error;

@@ -92,6 +92,19 @@ def test_without_an_instance_there_is_an_error(runtime, version, name):
     assert one.blank(name, instance=runtime.ffi.NULL) == ERROR
 
 
+@pytest.mark.parametrize(("version", "name", "modes", "kinds"), ALLOWED, ids=lambda v: str(v))
+def test_pointers_that_are_null_are_named(runtime, version, name, modes, kinds):
+    """The process of the importer ended: it crashed where the unit wrote to them."""
+    one = Instance(runtime, version, modes[0], kinds[0], (0.5,), 1)
+    kinds_of = runtime.ffi.typeof(getattr(runtime.c, f"fmi{version}{name}")).args[1:]
+    given = [runtime.ffi.NULL if kind.kind == "pointer" else 1 for kind in kinds_of]
+    status, story = one.call(name, *given)
+    without = ("FMUstate", "FMUState", "InputDerivatives", "GetStatus", "IntegerStatus", "StringStatus")
+    if any(kind.kind == "pointer" for kind in kinds_of) and not any(word in name for word in without):
+        assert status == ERROR and ("null pointer" in story or "no variables" in story), story
+    assert status in (OK, ERROR)
+
+
 # --- instances --------------------------------------------------------------------------------------------
 
 
