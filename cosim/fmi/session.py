@@ -145,8 +145,8 @@ class Session:
                 return self._arrive(rest_of_step(self.component, found, time, time + size), size)
             return self._arrive(self._steps.step(time, time + size), size)
         except FMUCallError as error:
-            status = error.value
-            self._failed = isinstance(status, int) and went_wrong(status) and status != DISCARD
+            said = error.value
+            self._failed = isinstance(said, int) and went_wrong(said) and said != DISCARD
             raise
 
     def _arrive(self, outcome: StepOutcome, size: float) -> float:

@@ -212,6 +212,8 @@ def get_any(call: Caller, dialect: Dialect, v: Variable) -> Any:
         found: list[Any] = []
         for k in range(v.size):
             if v.type == "Binary":
+                if sizes[k] and texts[k] == f.NULL:
+                    raise call.failed("GetBinary", 0, f"and {sizes[k]} bytes of '{v.name}' at no address")
                 found.append(bytes(f.buffer(texts[k], sizes[k])) if sizes[k] else b"")
             else:
                 found.append("" if texts[k] == f.NULL else f.string(texts[k]).decode("utf-8", "replace"))

@@ -210,3 +210,16 @@ def test_single_variables_of_any_type(major):
         assert get_any(*t.given, variable("flag", 2, "Boolean")) is True
         set_any(*t.given, variable("n", 3, "Int32"), 12)
         assert get_any(*t.given, variable("n", 3, "Int32")) == 12
+
+
+def test_bytes_at_no_address_are_an_error():
+    """The process ended where they were read."""
+    t = Table(3)
+
+    def sizes_only(component: Any, references: Any, n: int, sizes: Any, values: Any, total: int) -> int:
+        sizes[0] = 5
+        return 0
+
+    t.known["GetBinary"] = sizes_only
+    with pytest.raises(FMUCallError, match=r"fmi3GetBinary returned ok \(and 5 bytes of 'b' at no address\)"):
+        get_any(*t.given, variable("b", 1, "Binary"))

@@ -78,7 +78,7 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String
 {
     (void)resources, (void)visible;
     for (size_t i = 0; i < nRequired; i++) {
-        if (required[i] < unit_exported.n_numbers && unit_exported.sizes[required[i]]) continue;
+        if (required && required[i] < unit_exported.n_numbers && unit_exported.sizes[required[i]]) continue;
         if (log) log(environment, fmi3Error, "logStatusError", "a required intermediate variable does not exist.");
         return NULL;
     }
