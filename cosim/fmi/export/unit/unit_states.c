@@ -12,7 +12,8 @@ typedef struct {
     uint64_t token; /* hash of the model */
     int64_t size, kind, mode, started, stopped, n_stops;
     int64_t renewed, off_invariants, due;
-    double t, origin, step, error, start, stop, last, regular, rtol, atol, old_t;
+    int64_t before; /* bytes at the end: how the event mode began of which events are handled, 0 for none */
+    double t, origin, step, error, start, stop, last, regular, rtol, atol, old_t, horizon;
 } head;
 
 static uint64_t fingerprint(const unit *u)
@@ -37,9 +38,14 @@ static size_t history_bytes(const unit *u, int32_t i)
     return sizeof(int64_t) + sizeof(double) * n * (2 + 5 * (size_t)pl_delay_size(u->model->system, i));
 }
 
+static size_t before_bytes(const unit *u)
+{
+    return u->mode == UNIT_EVENT && u->updated ? unit_saved_size(&u->before) : 0;
+}
+
 size_t unit_state_size(const unit *u)
 {
-    size_t n = sizeof(head) + u->n_changing * sizeof(int64_t) + old_bytes(u);
+    size_t n = sizeof(head) + before_bytes(u) + u->n_changing * sizeof(int64_t) + old_bytes(u);
     n += (size_t)u->context.n_stops * sizeof(double);
     for (int32_t i = 0; i < u->model->system->n_delays; i++) n += history_bytes(u, i);
     return n;
@@ -64,9 +70,10 @@ int unit_save(const unit *u, unit_bytes *into)
     head h = {
         .token = fingerprint(u), .size = (int64_t)size, .kind = kind(u), .mode = u->mode,
         .started = c->started, .stopped = c->stopped, .n_stops = c->n_stops,
-        .renewed = u->renewed, .off_invariants = u->off_invariants, .due = u->due,
+        .renewed = u->renewed, .off_invariants = u->off_invariants, .due = u->due, .before = (int64_t)before_bytes(u),
         .t = c->t, .origin = c->origin, .step = c->step, .error = c->error, .start = u->start, .stop = u->stop,
         .last = u->last, .regular = u->regular, .rtol = u->settings.rtol, .atol = u->settings.atol, .old_t = u->old_t,
+        .horizon = u->run.horizon,
     };
 
     if (into->size < size) {
@@ -90,6 +97,7 @@ int unit_save(const unit *u, unit_bytes *into)
         to = put(to, g->ends, n * real);
         to = put(to, g->values, n * real * 5 * (size_t)pl_delay_size(u->model->system, i));
     }
+    put(to, u->before.values, (size_t)h.before);
     return UNIT_OK;
 }
 
@@ -139,7 +147,23 @@ int unit_fits(const unit *u, const unit_bytes *state)
         if (count < 0 || (uint64_t)count > left / piece) return 0;
         left -= (uint64_t)count * piece;
     }
-    return left == 0 && counts_fit(u, bytes + sizeof h);
+    if (h.before < 0 || (uint64_t)h.before != left || !counts_fit(u, bytes + sizeof h)) return 0;
+    if (!h.before) return 1;
+    const unit_bytes before = {(double *)(bytes + h.size - left), (size_t)left};
+    head inner;
+    if (h.mode != UNIT_EVENT || left < sizeof inner) return 0;
+    memcpy(&inner, before.values, sizeof inner);
+    return !inner.before && (uint64_t)inner.size == left && unit_fits(u, &before);
+}
+
+static int copied(unit_bytes *into, const char *from, size_t size)
+{
+    void *values = into->size < size ? realloc(into->values, size) : into->values;
+
+    if (!values) return UNIT_ERROR;
+    into->size = into->size < size ? size : into->size;
+    into->values = memcpy(values, from, size);
+    return UNIT_OK;
 }
 
 int unit_load(unit *u, const unit_bytes *from)
@@ -173,10 +197,12 @@ int unit_load(unit *u, const unit_bytes *from)
         next = take(g->values, next, n * real * 5 * (size_t)pl_delay_size(u->model->system, i));
         g->count = count;
     }
+    if (h.before && copied(&u->before, next, (size_t)h.before)) return UNIT_ERROR;
     c->t = h.t, c->origin = h.origin, c->step = h.step, c->error = h.error;
     c->started = (int32_t)h.started, c->stopped = (int32_t)h.stopped;
     u->mode = (int)h.mode, u->regular = h.regular;
-    u->settled = u->updated = 0;
+    u->settled = 0;
+    u->updated = h.before > 0;
     u->renewed = (int)h.renewed, u->off_invariants = (int)h.off_invariants;
     u->start = h.start, u->stop = h.stop, u->last = h.last, u->old_t = h.old_t;
     u->settings.rtol = h.rtol, u->settings.atol = h.atol;
@@ -186,6 +212,7 @@ int unit_load(unit *u, const unit_bytes *from)
         pl_approached(&u->run, u->due - 2);
     else
         pl_reset(&u->run);
+    if (u->mode == UNIT_CONTINUOUS) u->run.horizon = h.horizon; /* up to where delays show what was before a jump */
     return UNIT_OK;
 }
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from fmpy.fmi1 import FMICallException
 
-from cosim import Simulation, export_fmu
+import blocks as B
+from cosim import Diagram, Simulation, export_fmu
 from tests.helpers.exported import counting, delayed, first, jumping, pendulum
 from tests.helpers.opened_fmu import Opened
 
@@ -144,7 +145,15 @@ def test_ticks_are_counted_from_the_start_and_end_a_communication_step(tmp_path)
             assert np.allclose(m.get("force"), sim.value("controller.u"), rtol=1e-9), k
 
 
-HEAD = {0, 1, 2, 3, 5, 6}  # hash of the model, size, kind, mode, event that ended the run, number of stops
+HEAD = {
+    0,
+    1,
+    2,
+    3,
+    5,
+    6,
+    10,
+}  # hash, size, kind, mode, event that ended the run, numbers of stops and of bytes behind
 
 
 @pytest.mark.parametrize(("diagram", "counts"), [(delayed, 1), (jumping, 3), (counting, 2)])
@@ -210,3 +219,55 @@ def test_the_end_and_the_tolerance_are_part_of_the_state(tmp_path):
         assert other.get("time") == 0.5
         other.step(2.5)
         assert other.get("time") == 3.0
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_a_state_within_event_mode_knows_how_that_began(version, tmp_path):
+    """An input set in the same event mode is sampled, also where the state was restored in between."""
+    d = Diagram("held")
+    d.connect(d.inport("u"), d.add("hold", B.Hold(sample="1/10"))["u"])
+    d.outport("y", "hold.y")
+    path = export_fmu(d, tmp_path / "held.fmu", version=version)
+    with Opened(path, "ModelExchange") as m, Opened(path, "ModelExchange", folder=m.place) as other:
+        update = lambda one: one.unit.newDiscreteStates() if one.is_2 else one.unit.updateDiscreteStates()
+        update(m)
+        m.unit.enterContinuousTimeMode()
+        m.unit.setTime(0.1)
+        m.unit.completedIntegratorStep()
+        m.unit.enterEventMode()
+        m.set("u", 1.0)
+        update(m)
+        saved, text = m.save(), m.bytes()
+        ways = (
+            (m, lambda: m.load(saved)),
+            (m, lambda: m.from_bytes(text)),
+            (other, lambda: other.from_bytes(text)),
+        )
+        for one, restore in ways:
+            restore()
+            assert one.get("y") == 1.0
+            one.set("u", 2.0)
+            update(one)
+            assert one.get("y") == 2.0
+
+
+def test_a_state_where_a_jump_comes_out_of_a_delay_is_before_it(tmp_path):
+    """A step at 0.2 s comes out at 0.5 s; where continuous time ends there, it is not seen yet."""
+    path = export_fmu(jumping(), tmp_path / "jumping.fmu", version="3.0")
+    with Opened(path, "ModelExchange") as m:
+        time = 0.0
+        for expected in (0.2, 0.5):
+            while time < expected:
+                time = min(m.unit.updateDiscreteStates()[-1], expected)
+                m.unit.enterContinuousTimeMode()
+                m.unit.setTime(time)
+                m.unit.completedIntegratorStep()
+                if time < 0.5:
+                    m.unit.enterEventMode()
+        before, saved, text = m.get("first_y"), m.save(), m.bytes()
+        for restore in (lambda: m.load(saved), lambda: m.from_bytes(text)):
+            restore()
+            assert m.get("first_y") == before == 0.0
+        m.unit.enterEventMode()
+        m.unit.updateDiscreteStates()
+        assert m.get("first_y") == 2.0
