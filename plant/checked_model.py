@@ -9,7 +9,7 @@ from plant.equations.asked_bodies import mention_idle_uses, refuse_inactive_bodi
 from plant.equations.controls import check_controls
 from plant.equations.out_of_plane import with_what_acts
 from plant.equations.port_units import with_units
-from plant.equations.unsupported import mention_ignored, mention_massless, refuse_shifted_too_far
+from plant.equations.unsupported import mention_ignored, mention_massless, mention_shifted_too_far
 from plant.expressions.formulas import Formulas, formulas_of
 from plant.formats.motionsolve.described import description_of
 from plant.mechanics.mechanism import Mechanism, mechanism_of
@@ -48,7 +48,7 @@ def checked_model(model: Model, absolute: bool) -> CheckedModel:
     mention_ignored(model)
     formulas = formulas_of(model)
     refuse_inactive_bodies(model, formulas)
-    refuse_shifted_too_far(model)
+    mention_shifted_too_far(model)
     described = description_of(model)
     if absolute:
         described = with_what_acts(described, model, formulas)

@@ -94,7 +94,7 @@ class _Numbered(Protocol):
 
 
 def check_numbers(plant: _Numbered, values: Mapping[str, float]) -> None:
-    """Refuse numbers of elements, by their names as parameters of a plant, that a file could not have.
+    """Refuse numbers of elements, by their names as parameters of a plant, that they refuse, or no body has.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def check_numbers(plant: _Numbered, values: Mapping[str, float]) -> None:
         changes.setdefault((element.tag, element.id), (element, {}))[1][attribute] = values[name]
     for element, attributes in changes.values():
         fault = shifted_too_far(replace(element, **attributes), plant.model.frames)
-        if fault:
+        if fault and not shifted_too_far(element, plant.model.frames):  # else said when it was read
             raise ModelProblems([fault], path=element.where)
 
 

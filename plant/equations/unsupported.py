@@ -131,16 +131,16 @@ def _fixed_to_ground(mechanism: Mechanism) -> set[Hashable]:
     return found
 
 
-def refuse_shifted_too_far(model: Model) -> None:
-    """Refuse bodies whose moments about ``im_id`` leave negative ones at the centre of mass.
+def mention_shifted_too_far(model: Model) -> None:
+    """Warn of bodies whose moments about ``im_id`` leave negative ones at the centre of mass.
 
-    Raises
-    ------
-    ModelProblems    naming each of them
+    Some are of no effect: a body that moves in a plane may have anything about axes in it.
     """
-    problems = [fault for body in model.all(Body_Rigid) if (fault := shifted_too_far(body, model.frames))]
-    if problems:
-        raise ModelProblems(problems, about=model.file or model.name)
+    for body in model.all(Body_Rigid):
+        if fault := shifted_too_far(body, model.frames):
+            warn_user(
+                f"{fault} Where it can turn about such an axis, its accelerations mean nothing.", PlantWarning
+            )
 
 
 def refuse_massless(mechanism: Mechanism, links: Sequence[int]) -> None:
