@@ -210,7 +210,7 @@ FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Bo
 
 FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time)
 {
-    ALLOWED(fmi3SetTime, UNIT_CONTINUOUS);
+    ALLOWED(fmi3SetTime, EXCHANGE); /* the standard: in continuous-time mode; importers call it in event mode too */
     if (!u->exchange) return refused(u, "fmi3SetTime", "the instance is for co-simulation");
     unit_set_time(u, time);
     return fmi3OK;

@@ -40,7 +40,7 @@ BOTH_2 = {
 }  # fmt: skip
 ANY, OUTSIDE, SETTABLE = "".join(MODES), "icnetsxfr", "icnetsr"
 EXCHANGE_3 = {
-    "EnterContinuousTimeMode": "e", "SetTime": "t", "SetContinuousStates": "t",
+    "EnterContinuousTimeMode": "e", "SetTime": "et", "SetContinuousStates": "t",
     "GetContinuousStateDerivatives": "netxf", "GetContinuousStates": "netxf",
     "GetNominalsOfContinuousStates": "icnetxf", "GetEventIndicators": "netxf",
 }  # fmt: skip
