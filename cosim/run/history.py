@@ -25,23 +25,27 @@ def interpolate(values: np.ndarray, s: float) -> np.ndarray:
         value: np.ndarray = values[NODES.index(s)]
         return value
     if values.shape[1] == 1:  # numbers take a tenth of the time of arrays, and give the same
-        return np.array([_summed(_weights_at(s), values[:, 0].tolist())])
-    value = _summed(_weights_at(s), values)
+        total, below = _sums(_weights_at(s), values[:, 0].tolist())
+        return np.array([total]) / below  # by an array: far from a step the weights may add up to 0
+    total, below = _sums(_weights_at(s), values)
+    value = total / below
     return value
 
 
 def at_checks(values: np.ndarray) -> np.ndarray:
     """The same at `CHECKS`, (2, k)."""
-    found: np.ndarray = _summed(_OF_CHECKS, values)
+    total, below = _sums(_OF_CHECKS, values)
+    found: np.ndarray = total / below
     return found
 
 
-def _summed(weights: Sequence[Any], values: Sequence[Any] | np.ndarray) -> Any:
+def _sums(weights: Sequence[Any], values: Sequence[Any] | np.ndarray) -> tuple[Any, Any]:
+    """Of weighted values and of weights, from left to right."""
     total, below = weights[0] * values[0], weights[0]
     for weight, value in zip(weights[1:], values[1:], strict=True):
         total = total + weight * value
         below = below + weight
-    return total / below
+    return total, below
 
 
 class History:
