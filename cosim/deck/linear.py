@@ -26,7 +26,15 @@ from cosim.run.context import Context
 from cosim.run.named_values import set_input
 from cosim.simulation import Simulation
 from plant import Plant
-from plant.elements import FORCES, Element, Force_Penalty, Param_Linear, Reference_PlantState, Simulate
+from plant.elements import (
+    FORCES,
+    Element,
+    Force_Field,
+    Force_Penalty,
+    Param_Linear,
+    Reference_PlantState,
+    Simulate,
+)
 from plant.elements.element import attributes_of
 from plant.ports import Port, Ports
 
@@ -40,6 +48,8 @@ AT_REST = 1e-6  # units of a state per s: a slower state counts as at rest
 NO = ("NO", "FALSE", "OFF", "NONE")
 DAMPING = ("damping", "penalty1", "cx", "cy", "cz", "ctx", "cty", "ctz")
 """Attributes of force elements that damp."""
+FIELD_DAMPING, NONE = "c_matrix", "0 0 0 0 0 0"
+"""What damps in a linear Force_Field, and the same without damping."""
 
 
 def linear(stage: Stage, command: Simulate) -> DeckStep:
@@ -164,6 +174,10 @@ def _undamped(element: Element) -> Element | None:
     own: dict[str, Any] = {
         name: 0.0 for name in DAMPING if name in attributes_of(type(element)) and getattr(element, name)
     }
+    if isinstance(element, Force_Field):
+        own["attributes"] = tuple(
+            (n, NONE if n.lower() == FIELD_DAMPING else v) for n, v in element.attributes
+        )
     return replace(element, **own) if own and isinstance(element, (*FORCES, Force_Penalty)) else None
 
 

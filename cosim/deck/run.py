@@ -253,6 +253,11 @@ def _past(model: Model, program: list[Element]) -> Iterator[str]:
             now, begun = 0.0, False
         if not isinstance(command, Simulate):
             continue
+        if command.start_time < 0.0 and not begun:
+            yield (
+                f"{command.where}: start_time={command.start_time:g} is before 0 s, where runs begin; "
+                "leave it out, and shift TIME in the expressions."
+            )
         now = now if begun else max(now, command.start_time)
         begun = True
         end = command.end_time if command.duration is None else now + command.duration

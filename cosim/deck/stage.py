@@ -219,9 +219,24 @@ class Stage:
         self.context.stopped = ""
 
     def rest_at(self, system: System, context: Context, time: float) -> None:
-        """Take over the equilibrium that statics of the same plant found."""
-        self.context = moved_context(self.system, system, context, time, also=self.context)
+        """Take over the equilibrium that statics of the same plant found.
+
+        Sensors that statics leave where they were do not fire there once more; others are as at a start.
+        """
+        before = self.context
+        self.context = moved_context(self.system, system, context, time, also=before)
         self._set_inputs()
+        if sensors := self.model.all(Sensor_Event):
+            signs = self._signs()
+            _passed_already(self.context, self.system, before, self.system, sensors)
+            self.context.signs[self.context.signs != signs] = 0.0
+
+    def _signs(self) -> np.ndarray:
+        """Sign of every crossing (ne,) where the plant stands."""
+        sim = Simulation(self.system, engine="reference")  # one instant is not worth compiling
+        sim.restore(self.context.copy())
+        sim.advance(self.time)
+        return sim.snapshot().signs
 
     def simulation(self, settings: RunSettings) -> Simulation:
         """A simulation that starts from the present state of the deck."""

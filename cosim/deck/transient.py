@@ -93,7 +93,6 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
         )
     sim = stage.simulation(settings_of(stage))
     sim.log(None if command.print_increment else times_of(stage, command, start, end))
-    message = ""
     with _interrupted() as stopped:
         for stop in [*_restarts(stage, command, start, end), end]:
             sim.advance(stop, stage.options.progress)
@@ -104,8 +103,8 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
                 here.step = 0.0
                 sim.restore(here)
     result = sim.result(complete=not stopped, message="interrupted" if stopped else "")
-    if result.message and not stopped:
-        message = result.message
+    halted = _halted(stage, result)
+    message = "" if stopped else halted or result.message
     result = _thinned(result, command.print_increment)
     stage.go_on_from(sim.snapshot() if not stopped else sim.snapshot_of_start())
     text = f"simulated from {start:g} to {sim.time:.9g} s in {result.statistics['steps']} steps"
@@ -114,9 +113,17 @@ def transient(stage: Stage, command: Simulate) -> DeckStep:
     step = DeckStep(command, sim.time, f"{text}; {message}" if message else text, result)
     if stopped:
         raise Halted(f"interrupted at t={sim.time:.9g} s", step, complete=False)
-    if any(sensor.halt and sensor.stop_message == message for sensor in stage.model.all(Sensor_Event)):
-        raise Halted(message, step)
+    if halted:
+        raise Halted(halted, step)
     return step
+
+
+def _halted(stage: Stage, result: Result) -> str:
+    """What a sensor with ``halt`` says that fired, "" if none did; one that returns may do so with it."""
+    fired = {event.name for event in result.events}
+    said = {event.stop for event in stage.system.events if event.stop and event.name in fired}
+    halting = (sensor.stop_message for sensor in stage.model.all(Sensor_Event) if sensor.halt)
+    return next((text for text in halting if text in said), "")
 
 
 @contextlib.contextmanager

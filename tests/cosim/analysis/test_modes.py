@@ -232,6 +232,16 @@ def test_damping_may_be_left_out_of_the_modes(checked):
     assert free.model.A[1, 1] == pytest.approx(-3.0)  # the model itself keeps it
 
 
+@pytest.mark.parametrize("stiffness", ["", 'k_matrix="0 0 30 0 0 0"'])
+def test_damping_of_a_field_too(stiffness):
+    field = f'<Force_Field id="1" i_marker_id="21" j_marker_id="11" C_matrix="0 0 6 0 0 0" {stiffness}/>'
+    free = run_deck(deck(slider() + field, '<Param_Linear disable_damping="TRUE"/>' + LINEAR)).linear[0]
+    (mode,) = free.modes.modes
+    assert mode.damping == pytest.approx(0.0, abs=1e-14)
+    assert mode.frequency == pytest.approx(np.sqrt((80 if stiffness else 50) / 2) / (2 * np.pi), rel=1e-12)
+    assert free.model.A[1, 1] == pytest.approx(-3.0)
+
+
 def test_files(tmp_path):
     model = slider(damping=6.0) + PORTS.format(push="3")
     model_file = tmp_path / "spring.xml"

@@ -10,6 +10,7 @@ import pytest
 from cosim import simulate as run_plant
 from cosim.deck import run_deck
 from plant import Plant
+from plant.reporting import ModelProblems
 from tests.helpers.decks import (
     ALONG_Y,
     OMEGA,
@@ -285,6 +286,46 @@ def test_a_sensor_ends_the_deck():
     run = ran(slider() + SENSOR.format(what="halt"), commands)
     assert len(run.steps) == 1 and "Sensor_Event id=1: reached -1.3" in run.message
     assert run.result.time[-1] < 0.3
+
+
+RETURNS = '<Sensor_Event id="1" expr="TIME" value="0.2" compare="{compare}" evaluate_id="1" return="TRUE"/>'
+COUNT = '<Sensor_Evaluate id="1" expr="SENVAL(1) + 1"/>'
+COUNT += '<Post_Request id="2" label="count" type="EXPRESSION" expr1="SENVAL(1)"/>'
+
+
+@pytest.mark.parametrize(("expr", "value"), [("TIME", 0.2), ("SENVAL(1)", 0.5)])
+def test_a_halt_counts_beside_a_return_at_the_same_instant(expr, value, engine):
+    """The sensor that halts stands behind the other, and may follow from what that one stores."""
+    halt = f'<Sensor_Event id="2" expr="{expr}" value="{value}" compare="GE" halt="TRUE"/>'
+    commands = simulate("Transient", end_time=1) + simulate("Transient", end_time=2)
+    run = ran(slider() + COUNT + RETURNS.format(compare="GE") + halt, commands, engine=engine)
+    assert len(run.steps) == 1 and run.time == pytest.approx(0.2)
+    assert "Sensor_Event id=2: reached" in run.message and run.message in run.steps[0].text
+
+
+@pytest.mark.parametrize("compare", ["GE", "EQ"])
+def test_a_sensor_that_has_fired_does_not_fire_again_behind_statics(compare, engine):
+    commands = simulate("Transient", end_time=1) + simulate("Static") + simulate("Transient", end_time=1)
+    run = ran(slider() + COUNT + RETURNS.format(compare=compare), commands, engine=engine)
+    assert [step.time for step in run.steps] == [pytest.approx(0.2), pytest.approx(0.2), 1.0]
+    assert run.result["plant.request_count"][-1] == 1.0
+
+
+@pytest.mark.parametrize("compare", ["LE", "EQ"])
+def test_statics_fire_no_sensor(compare):
+    """They take the mass past -1.3, where it stays."""
+    sensor = f'<Sensor_Event id="1" expr="DZ(20)" value="-1.3" compare="{compare}" evaluate_id="1"/>'
+    commands = (
+        TIGHT + simulate("Transient", end_time=0.1) + simulate("Static") + simulate("Transient", end_time=1)
+    )
+    run = ran(slider() + COUNT + sensor, commands)
+    assert mass(run)[0][-1] == pytest.approx(falls(np.pi / 2 / OMEGA), abs=1e-9)
+    assert run.result["plant.request_count"][-1] == 0.0
+
+
+def test_a_start_before_zero_is_refused():
+    with pytest.raises(ModelProblems, match="start_time=-1 is before 0 s, where runs begin"):
+        ran(slider(), simulate("Transient", start_time=-1, end_time=1))
 
 
 @pytest.mark.parametrize(("value", "told"), [("-0.9", True), ("-1.3", False)])
