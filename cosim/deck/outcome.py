@@ -12,7 +12,7 @@ from cosim.analysis.modes import Modes
 from cosim.engines.engine import Logged
 from cosim.result.record import Event
 from cosim.result.result import Result
-from cosim.signal_tree import SignalTree
+from cosim.signal_tree import Leaf, SignalTree
 
 if TYPE_CHECKING:
     import control
@@ -88,11 +88,11 @@ class DeckRun:
 
 
 def joined(name: str, results: list[Result], complete: bool = True, message: str = "") -> Result:
-    """Join results that continue each other; a signal is nan where a part does not have it.
+    """Join results that continue each other; a signal, or column, is nan where a part does not have it.
 
     It knows what was run, for pictures of its motion, where that was the same from the first simulation on.
     """
-    results = _of_one_size(results)
+    results = _side_by_side(results)
     whole = Logged(np.zeros(0), {}, {}, ())
     for result in results:
         whole = _then(whole, result)
@@ -115,15 +115,44 @@ def joined(name: str, results: list[Result], complete: bool = True, message: str
     )  # fmt: skip
 
 
-def _of_one_size(results: list[Result]) -> list[Result]:
-    """Drop states whose size a switched joint has changed."""
-    sizes: dict[str, set[int]] = {}
+def _side_by_side(results: list[Result]) -> list[Result]:
+    """Give a signal whose columns change between simulations all of them, by their labels.
+
+    They are nan where a part does not have one. A signal without labels, whose size changes, is dropped.
+    """
+    found: dict[str, dict[tuple[str, ...] | int, Leaf]] = {}
     for result in results:
-        for name, values in result.signals.items():
-            sizes.setdefault(name, set()).add(values.shape[1])
-    if all(len(found) == 1 for found in sizes.values()):
-        return results
-    return [replace(r, signals={n: v for n, v in r.signals.items() if len(sizes[n]) == 1}) for r in results]
+        for leaf in result.tree.leaves:
+            if leaf.name in result.signals:
+                found.setdefault(leaf.name, {})[leaf.labels or leaf.size] = leaf
+    for name, leaves in found.items():
+        if len(leaves) > 1:
+            whole = _all_columns(list(leaves.values()))
+            results = [_with_columns(result, name, whole) for result in results]
+    return results
+
+
+def _all_columns(leaves: list[Leaf]) -> Leaf | None:
+    """One signal with the columns of all these; None where labels do not tell them apart."""
+    if any(len(set(leaf.labels)) < leaf.size or not all(leaf.labels) for leaf in leaves):
+        return None
+    units = {text: leaf.unit(k) for leaf in leaves for k, text in enumerate(leaf.labels)}
+    return replace(leaves[0], size=len(units), labels=tuple(units), units=tuple(units.values()))
+
+
+def _with_columns(result: Result, name: str, whole: Leaf | None) -> Result:
+    """A result with these columns of a signal, without it for None."""
+    if name not in result.signals:
+        return result
+    own = result.tree[name]
+    signals, leaves = dict(result.signals), {leaf.name: leaf for leaf in result.tree.leaves}
+    if whole is None:
+        del signals[name], leaves[name]
+    else:
+        values, leaves[name] = signals[name], whole
+        signals[name] = np.full((len(values), whole.size), np.nan)
+        signals[name][:, [whole.labels.index(text) for text in own.labels]] = values
+    return replace(result, signals=signals, tree=SignalTree.of(leaves.values(), result.tree.aliases))
 
 
 def _common_origin(results: list[Result]) -> Any:

@@ -83,3 +83,22 @@ def test_ctrl_c_keeps_what_was_computed(engine):
     run = ran(slider(), commands + simulate("Static"), engine=engine, progress=stop)
     assert not run.complete and not run.result.complete and "interrupted at t=" in run.message
     assert len(run.steps) == 2 and 0.4 <= run.result.time[-1] <= 2.0
+
+
+def test_channels_that_change_stand_side_by_side():
+    """Three channels, then one of them and one more: by their labels, nan where a part does not have one."""
+    half = simulate("Transient", end_time=0.1, num_steps=2)
+    commands = half + '<Post_Request id="1" expr2="NULL" expr3="NULL" expr5="2*TIME"/>'
+    run = ran(slider(), commands + simulate("Transient", end_time=0.2, num_steps=2))
+    found = run.result["plant.request_mass"]
+    assert run.result.tree["plant.request_mass"].labels == ("expr1", "expr2", "expr3", "expr5")
+    assert np.isfinite(found).tolist() == [[True] * 3 + [False]] * 2 + [[True, False, False, True]] * 3
+    assert found[2:, 3] == pytest.approx([0.2, 0.3, 0.4])
+    assert found[:, 0] == pytest.approx(run.result["plant.guide.q"][:, 0])
+
+
+def test_channels_of_one_number_are_told_apart():
+    half = simulate("Transient", end_time=0.1, num_steps=1)
+    commands = half + '<Post_Request id="1" expr3="NULL" expr4="7"/>'
+    found = ran(slider(), commands + simulate("Transient", end_time=0.2, num_steps=1)).result
+    assert found["plant.request_mass"][-1, 3] == 7.0 and np.isnan(found["plant.request_mass"][-1, 2])
