@@ -1,4 +1,4 @@
-"""State of a deck that a file written by Save does not hold: TIME, full turns, values of sensors."""
+"""State of a deck that a file written by Save does not hold: TIME, turns, values of sensors, couplings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from cosim.block_alone import ALONE
 from cosim.deck.full_turns import remembered
-from plant.elements import Post_Request, Sensor_Evaluate
+from plant.elements import Constraint_Coupler, Constraint_Joint, Model, Post_Request, Sensor_Evaluate
 from plant.equations.controls import stored_name
+from plant.mechanics.joints import JOINT_TYPES
 
 if TYPE_CHECKING:
     from cosim.deck.stage import Stage
@@ -35,6 +36,11 @@ def left_out(stage: Stage) -> Iterator[str]:
     values = dict(_stored(stage))
     if kept := [f"SENVAL({id}) = {value:.6g}" for id, value in values.items() if value]:
         yield f"values of sensors are not in the file: {_listed(kept)} becomes 0. Go on in one deck"
+    if stage.begun and (open_ := list(_open_couplings(stage.model))):
+        yield (
+            f"from where couplings count that are switched off is not in the file: {_listed(open_)} begins "
+            "anew where the bodies stand. Switch it on again in one deck"
+        )
 
 
 def _reading_time(stage: Stage) -> Iterator[str]:
@@ -59,6 +65,16 @@ def _stored(stage: Stage) -> Iterator[tuple[int, float]]:
         slot = stage.system.held.get(f"{ALONE}.{stored_name(sensor)}")
         if slot is not None:
             yield sensor.id, float(stage.context.h[slot.index][0])
+
+
+def _open_couplings(model: Model) -> Iterator[str]:
+    """Couplers and joints that keep a travel per turn since the design, and are switched off."""
+    for coupler in model.elements.get(Constraint_Coupler.tag, {}).values():
+        if isinstance(coupler, Constraint_Coupler) and coupler.coefficients and not coupler.is_active:
+            yield f"{coupler.tag} {coupler.id}"
+    for joint in model.elements.get(Constraint_Joint.tag, {}).values():
+        if isinstance(joint, Constraint_Joint) and JOINT_TYPES[joint.type].numbers and not joint.is_active:
+            yield f"{joint.tag} {joint.id}"
 
 
 def _listed(names: list[str]) -> str:

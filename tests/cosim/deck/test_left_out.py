@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from tests.helpers.decks import body, joint, marker, ran, simulate
+from tests.helpers.decks import body, joint, marker, off, ran, simulate
 
 ROTOR = (
     marker(11, 1) + body(2, 2.0, 0.5, 0.0, 0.0, 0.0, "rotor", w_ic_z=9.0) + marker(21, 2)
@@ -56,3 +56,29 @@ def test_what_start_time_mends():
 
 def test_nothing_where_nothing_is_lost():
     assert said(ROTOR, 0.3)[0] == []
+
+
+SCREWED = (
+    ROTOR.replace("REVOLUTE", "CYLINDRICAL")
+    + '<Constraint_Joint id="2" type="SCREW" i_marker_id="21" j_marker_id="11" pitch="0.5"/>'
+)
+TWO_SLIDERS = (
+    marker(11, 1) + body(2, 2.0, 0.5, 0.0, 0.0, 0.0) + marker(21, 2) + joint(1, "TRANSLATIONAL", 21, 11)
+    + body(3, 1.0, 0.5, 0.0, 0.0, 0.0, v_ic_z=1.0) + marker(31, 3) + joint(2, "TRANSLATIONAL", 31, 11)
+    + '<Constraint_Coupler id="2" joint1_id="1" freedom_1="T" joint2_id="2" freedom_2="T" '
+    'coefficients="1, -2"/>'
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "word"),
+    [(SCREWED, "Constraint_Joint", "JOINT"), (TWO_SLIDERS, "Constraint_Coupler", "COUPLER")],
+)
+def test_from_where_a_coupling_counts_that_is_off(model, kind, word):
+    """What is on counts from a pose that has its value."""
+    assert said(model, 0.3)[0] == []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ran(model, off(word, 2) + SAVED + simulate("Transient", end_time=0.3) + SAVED, gravity=0.0)
+    (line,) = [str(w.message) for w in caught if "Save: " in str(w.message)]
+    assert f"{kind} 2 begins anew where the bodies stand" in line
