@@ -1,4 +1,4 @@
-"""State of a deck that a file written by Save does not hold: TIME, turns, values of sensors, couplings."""
+"""State of a deck that a file written by Save does not hold: TIME, turns, values of sensors, poses."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def left_out(stage: Stage) -> Iterator[str]:
     values = dict(_stored(stage))
     if kept := [f"SENVAL({id}) = {value:.6g}" for id, value in values.items() if value]:
         yield f"values of sensors are not in the file: {_listed(kept)} becomes 0. Go on in one deck"
-    if stage.begun and (open_ := list(_open_couplings(stage.model))):
+    if stage.begun and (off := list(_off_since_design(stage.model))):
         yield (
-            f"from where couplings count that are switched off is not in the file: {_listed(open_)} begins "
-            "anew where the bodies stand. Switch it on again in one deck"
+            f"the design that constraints keep which are switched off is not in the file: {_listed(off)} "
+            "begins anew where the bodies stand. Switch it on again in one deck"
         )
 
 
@@ -67,13 +67,17 @@ def _stored(stage: Stage) -> Iterator[tuple[int, float]]:
             yield sensor.id, float(stage.context.h[slot.index][0])
 
 
-def _open_couplings(model: Model) -> Iterator[str]:
-    """Couplers and joints that keep a travel per turn since the design, and are switched off."""
+def _off_since_design(model: Model) -> Iterator[str]:
+    """Couplers and joints that keep what the design shows, and are switched off."""
     for coupler in model.elements.get(Constraint_Coupler.tag, {}).values():
         if isinstance(coupler, Constraint_Coupler) and coupler.coefficients and not coupler.is_active:
             yield f"{coupler.tag} {coupler.id}"
     for joint in model.elements.get(Constraint_Joint.tag, {}).values():
-        if isinstance(joint, Constraint_Joint) and JOINT_TYPES[joint.type].numbers and not joint.is_active:
+        if (
+            isinstance(joint, Constraint_Joint)
+            and JOINT_TYPES[joint.type].since_design
+            and not joint.is_active
+        ):
             yield f"{joint.tag} {joint.id}"
 
 

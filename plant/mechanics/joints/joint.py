@@ -238,6 +238,7 @@ class JointType:
     in_decks            whether the format has it
     jtypes              names of it in spatial_v2, of joints with one coordinate
     parts               what I and J are, where I turns about its z-axis and J travels along its own
+    since_design        whether its conditions keep what the design shows of the pose of I in J
     """
 
     name: str
@@ -251,6 +252,7 @@ class JointType:
     in_decks: bool = True
     jtypes: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    since_design: bool = False
 
     @property
     def holds(self) -> bool:

@@ -83,6 +83,7 @@ TRANSLATIONAL = JointType(
     planarity=Planarity.ALONG,
     freedoms=("T",),
     jtypes=("P", "Pz"),
+    since_design=True,
 )
 
 

@@ -29,6 +29,7 @@ SCREW = JointType(
     fixes=(1, 0),
     planarity=Planarity.OUT,
     numbers=MappingProxyType({"pitch": "give the travel per revolution of the SCREW"}),
+    since_design=True,
 )
 
 
@@ -58,6 +59,7 @@ RACK_PINION = JointType(
     fixes=(1, 0),
     numbers=MappingProxyType({"pitch_diameter": "give the pitch diameter of the pinion"}),
     parts=("pinion", "rack"),
+    since_design=True,
 )
 
 

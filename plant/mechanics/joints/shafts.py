@@ -110,6 +110,8 @@ def _equal_speeds(s: JointSetting) -> Parts:
     return [("rotation about the axes", s.product(0, 1) + (1.0 if away else -1.0) * s.product(1, 0))]
 
 
-CONSTANT_VELOCITY = JointType("CONSTANT_VELOCITY", (coincident, _equal_speeds), fixes=(3, 1))
+CONSTANT_VELOCITY = JointType(
+    "CONSTANT_VELOCITY", (coincident, _equal_speeds), fixes=(3, 1), since_design=True
+)
 
 JOINT_TYPES = (UNIVERSAL, HOOKE, CONSTANT_VELOCITY)

@@ -72,9 +72,13 @@ TWO_SLIDERS = (
 
 @pytest.mark.parametrize(
     ("model", "kind", "word"),
-    [(SCREWED, "Constraint_Joint", "JOINT"), (TWO_SLIDERS, "Constraint_Coupler", "COUPLER")],
+    [
+        (SCREWED, "Constraint_Joint", "JOINT"),
+        (TWO_SLIDERS, "Constraint_Joint", "JOINT"),
+        (TWO_SLIDERS, "Constraint_Coupler", "COUPLER"),
+    ],
 )
-def test_from_where_a_coupling_counts_that_is_off(model, kind, word):
+def test_from_where_a_constraint_counts_that_is_off(model, kind, word):
     """What is on counts from a pose that has its value."""
     assert said(model, 0.3)[0] == []
     with warnings.catch_warnings(record=True) as caught:
