@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +16,15 @@ from blocks.functions import clip
 from blocks.library.expansion import together
 from blocks.library.resets import RESETS, Trigger, check_threshold
 from blocks.library.state_sizes import unless_ordinary
-from blocks.library.truth import LEVEL
+from blocks.library.truth import LEVEL, unit_of
 
 __all__ = ["PID", "DiscretePID"]
 
 FORMS = ("parallel", "ideal", "series")
 ANTI_WINDUP = ("back-calculation", "clamping", "none")
+OFF_LIMIT = 1e-6  # unit of u: what jumps further away does not slide along the limit any more
+LETS_GO = 1e-6  # unit of u per s: how fast v has to leave the limit; one that rests there meets it once
+INSIDE, SLIDES, BEYOND = 0.0, 1.0, 2.0  # where v is, about a limit
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,9 @@ class PID(Block):
     Derivative: x' = d,  and, elementwise,
 
     - "back-calculation": i' = ki e + (u - v) / tracking
-    - "clamping": i' = ki e, but 0 while v is beyond a limit and ki e drives it further out (a switch in the
-      equations, at which adaptive steps end; a sampled controller has no such corner)
+    - "clamping": i' = ki e, but 0 while v is beyond a limit and ki e drives it further out; where v comes
+      back to the limit and ki e would drive it out again, it stays there: i' = -(v - i)' (events, by the
+      slope of the inputs; a sampled controller has no such corner)
     - "none": i' = ki e
 
     Initial value: i = initial, x = 0, so that d(0) = cutoff kd e(0).  Direct feedthrough: the inputs to u,
@@ -69,8 +73,6 @@ class PID(Block):
     Source: Åström & Murray, Feedback Systems, 2nd ed., sec. 11.4 (integral windup) and 11.5 (implementation).
     """
 
-    switches_by_design: ClassVar[bool] = True  # clamping
-
     kp: ArrayLike = 1.0
     ki: ArrayLike | None = None
     kd: ArrayLike | None = None
@@ -93,7 +95,7 @@ class PID(Block):
     def define(self, b: Equations) -> None:
         """Declare ports, the integral and the derivative's filter."""
         ep, e, ed, p = _signals(b, self)
-        v = p["kp"] * ep
+        rest = v = p["kp"] * ep  # without the integral, and with it
         if "ki" in p:
             i = b.continuous("i", self.initial, size=e.size, nominal=unless_ordinary(_reached(p)))
             v = v + i
@@ -102,18 +104,22 @@ class PID(Block):
             x = b.continuous("x", 0.0, size=e.size, nominal=unless_ordinary(size))
             d = p["cutoff"] * (p["kd"] * ed - x)
             b.derivative(x, d)
-            v = v + d
-        v = _with_feedforward(b, self, v)
-        u = clip(v, p.get("low"), p.get("high"))
+            rest, v = rest + d, v + d
+        if self.feedforward:
+            rest, v, ff = together(b, self, rest=rest, v=v, ff=b.input("ff"))
+            rest, v = rest + ff, v + ff
         if self.reset != "none":
             self._reset(b, [i] if "ki" in p else [], [x] if "kd" in p else [])
-        if "ki" in p:
-            rate = p["ki"] * e
-            if "tracking" in p:
-                rate = rate + (_acting(b, self, u) - v) / p["tracking"]
-            elif self.anti_windup == "clamping":
-                rate = np.where(_may_integrate(rate, u, v), rate, 0.0)
+        limits: dict[str, Array] = {name: p[name] for name in ("low", "high") if name in p}
+        if "ki" in p and limits and self.anti_windup == "clamping" and "tracking" not in p:
+            u, rate = _clamped(b, v, p["ki"] * e, b.slope(rest), limits)
             b.derivative(i, rate)
+        else:
+            u = clip(v, **limits)
+            if "ki" in p:
+                rate = p["ki"] * e
+                back = "tracking" in p
+                b.derivative(i, rate + (_acting(b, self, u) - v) / p["tracking"] if back else rate)
         b.output("u", u)
 
     def _reset(self, b: Equations, integrals: list[Array], filters: list[Array]) -> None:
@@ -299,6 +305,46 @@ def _with_feedforward(b: Equations, block: PID | DiscretePID, v: Array) -> Array
 def _acting(b: Equations, block: PID | DiscretePID, u: Array) -> Array:
     """What acts on the plant, as far as is known: the limited output, or what the input says."""
     return b.input("tr", size=u.size) if block.external_tracking else u
+
+
+def _clamped(
+    b: Equations, v: Array, rate: Array, slope: Array, limits: dict[str, Array]
+) -> tuple[Array, Array]:
+    """Output, and rate of the integral, under clamping in continuous time, which may hold v at a limit.
+
+    Where the rest of v leads back from a limit, and the integral would drive v out again, the two sides of
+    the switch lead to each other: v slides along the limit.
+
+    rate : of the integral without clamping; slope : of v without the integral
+
+    Source: Filippov, Differential Equations with Discontinuous Righthand Sides (1988), sec. 4.
+    """
+    held, rates = list(v), list(rate)
+    for k in range(v.size):
+        for side, limit in limits.items():
+            sign, name = (-1.0 if side == "low" else 1.0), side if v.size == 1 else f"{side}[{k}]"
+            unit = unit_of(limit[k])
+            beyond, back, out = sign * (v[k] - limit[k]) / unit, -sign * slope[k], sign * (rate[k] + slope[k])
+
+            def at_ticks(old, beyond=beyond):  # type: ignore[no-untyped-def]  # arrays of symbols
+                stays = (old == SLIDES) & (np.abs(beyond) < OFF_LIMIT)
+                return np.where(stays, SLIDES, np.where(beyond > 0.0, BEYOND, INSIDE))
+
+            mode = b.mode(f"at {name}", INSIDE, at_ticks=at_ticks)
+            inside, slides, far = (mode[0] == m for m in (INSIDE, SLIDES, BEYOND))
+            near = np.abs(beyond) < OFF_LIMIT
+            both = near & (back > 0.0) & (out > 0.0)
+            met = [(mode, np.where(both, SLIDES, BEYOND))]
+            b.when(np.where(inside, beyond, -1.0), met, "rising", f"{name} met from inside")
+            met = [(mode, np.where(both, SLIDES, INSIDE))]
+            b.when(np.where(far, beyond, 1.0), met, "falling", f"{name} met from beyond")
+            stays = np.minimum(np.minimum(back, out) / unit + LETS_GO, OFF_LIMIT - np.abs(beyond))
+            left = [(mode, np.where(np.where(near, out - back, beyond) > 0.0, BEYOND, INSIDE))]
+            b.when(np.where(slides, stays, 1.0), left, "falling", f"{name} left")
+            held[k] = np.where(slides & ~np.isnan(v[k]), limit[k], held[k])
+            stopped = np.logical_and(far, sign * rate[k] > 0.0)
+            rates[k] = np.where(slides, -slope[k], np.where(stopped, 0.0, rates[k]))
+    return clip(np.stack(held), **limits), np.stack(rates)
 
 
 def _may_integrate(step: Array, u: Array, v: Array) -> Array:

@@ -4,8 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from blocks import PID, DiscretePID, StateFeedback
+from blocks import PID, DiscretePID, Ramp, StateFeedback, Step
 from blocks.contract.trace import trace
+from cosim import Diagram, simulate
 from tests.helpers.checked import closed_form
 from tests.helpers.solo import Solo
 
@@ -106,12 +107,34 @@ def test_a_saturated_discrete_pid_leaves_saturation_when_the_error_changes_sign(
     ("anti_windup", "leaves"), [("clamping", True), ("back-calculation", True), ("none", False)]
 )
 def test_a_saturated_pid_leaves_saturation_when_the_error_changes_sign(anti_windup, leaves):
-    block = PID(1.0, 2.0, low=-1, high=1, anti_windup=anti_windup, tracking=0.2)
-    at = [1, 1.99, 2, 2.01, 3]
-    u = Solo(block, {"e": 1}).run(at, step=1e-2, e=saturated_then_reversed)["u"][:, 0]
+    d = Diagram("reversed")
+    d.add("e", Step(2.0, 1.0, -0.1))
+    d.add("pid", PID(1.0, 2.0, low=-1, high=1, anti_windup=anti_windup, tracking=0.2))
+    d.connect("e.y", "pid.e")
+    u = simulate(d, 3.0, log_at=[1, 1.99, 2, 2.01, 3])["pid.u"][:, 0]
     np.testing.assert_array_equal(u[:2], [1, 1])
     assert (u[2] < 1) == leaves  # at the very instant the error changes sign
     assert (u[4] < 1) == leaves
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize("solver", [{}, {"solver": "rk4", "step": 1e-3}], ids=["dopri5", "rk4"])
+def test_clamping_slides_along_the_limit(engine, solver):
+    """e = 2 - t, kp = 1, ki = 3, |u| <= 1: i rests until v = e comes back to 1, and is 1 - e from there on.
+
+    Until ki e = 1 the integral alone would drive v out again; then it is inside, and i' = ki e.
+    """
+    d = Diagram("slides")
+    d.add("e", Ramp([-1.0, 1.0], 0.0, [2.0, -2.0]))
+    d.add("pid", PID(1.0, 3.0, low=-1.0, high=1.0, anti_windup="clamping"))
+    d.connect("e.y", "pid.e")
+    at = np.array([0.0, 0.5, 1.0, 1.2, 1.6, 1.7, 1.9, 2.5])
+    r = simulate(d, 2.5, log_at=at, signals=["pid.i", "pid.u"], engine=engine, wall_limit=20.0, **solver)
+    e = 2.0 - at
+    i = np.where(at < 1.0, 0.0, np.where(at < 5 / 3, 1.0 - e, 2 / 3 + 1.5 * (1 / 9 - e**2)))
+    np.testing.assert_allclose(r["pid.i"], np.stack([i, -i], axis=1), atol=1e-8)
+    u = np.minimum(e + i, 1.0)
+    np.testing.assert_allclose(r["pid.u"], np.stack([u, -u], axis=1), atol=1e-8)
 
 
 def test_a_saturated_integral_stays_bounded():

@@ -121,7 +121,8 @@ def test_pid(form, r, how):
     d = 9.0 * (kd * (0.3 * r - y) - x)
     v = kp * (0.8 * r - y) + i + d + ff
     u = min(max(v, -2.5), 2.0)
-    found = evaluated(PID(*given, **fields), inputs, {"i": i, "x": x})
+    beyond = {"at low": 2.0 * (v < -2.5), "at high": 2.0 * (v > 2.0)} if how == "clamping" else {}
+    found = evaluated(PID(*given, **fields), inputs, {"i": i, "x": x} | beyond)
     assert [float(found[n][0]) for n in ("u", "x", "i")] == pytest.approx([u, d, integrated(v, u, 1.0)])
     for method in ("forward", "backward"):
         following = (x + T * 9.0 * kd * (0.3 * r - y)) / (1 + T * 9.0)
