@@ -166,8 +166,11 @@ class DiagramWires(abc.ABC):
 
     @property
     def graph(self) -> nx.MultiDiGraph:
-        """The wiring: nodes carry ``block``, edges carry the port names ``source`` and ``target``."""
-        return self._graph.copy(as_view=True)
+        """The wiring: nodes carry ``block``, edges carry the port names ``source`` and ``target``.
+
+        A frozen copy: what is written into its attributes does not change the diagram.
+        """
+        return nx.freeze(self._graph.copy())
 
     @property
     def grounded(self) -> frozenset[tuple[str, str]]:

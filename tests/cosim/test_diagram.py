@@ -26,9 +26,20 @@ def test_the_graph_is_a_networkx_multigraph_with_blocks_and_port_names():
     assert list(graph.edges(data=True)) == [("source", "double", {"source": "y", "target": "u"})]
 
 
-def test_the_graph_is_a_view_that_cannot_be_changed():
+def test_the_graph_cannot_be_changed():
     with pytest.raises(nx.NetworkXError):
         chain().graph.add_node("intruder")
+
+
+def test_attributes_of_the_graph_are_not_those_of_the_diagram():
+    d = chain()
+    name, block = next(iter(d.blocks.items()))
+    graph = d.graph
+    graph.nodes[name]["block"] = graph.nodes[name]["colour"] = "red"
+    for *_, ports in graph.edges(data=True):
+        ports["source"] = "nowhere"
+    assert d.content(name) is block and "colour" not in d.graph.nodes[name]
+    assert all(ports["source"] != "nowhere" for *_, ports in d.graph.edges(data=True))
 
 
 def test_two_connections_between_the_same_blocks_are_two_edges():
