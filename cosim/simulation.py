@@ -206,7 +206,7 @@ class Simulation:
 
     # --- looking and changing --------------------------------------------------------------------
     def value(self, name: str) -> np.ndarray:
-        """Present value of a signal, (k,), or of one component of it ("motor.w[0]"), ()."""
+        """Present value of a signal, state, mode or parameter, (k,), or of a component ("motor.w[0]"), ()."""
         full, component = self.system.locate(name)
         found = self._engine.value(full)
         return found if component is None else found[component]

@@ -195,6 +195,11 @@ class System:
     def _find_shown(self) -> dict[str, str]:
         return {**self.borders, **self.outports}
 
+    @property
+    def other_names(self) -> dict[str, str]:
+        """Full names of signals and parameters by their other names."""
+        return self.derived.get("other names", lambda: {**self.aliases, **self.shown})
+
     def driver(self, name: str) -> str | None:
         """The output that drives an input of a block, both given by name; None for what is no such input."""
         wires = getattr(self.drawn, "connections", ())
@@ -212,14 +217,14 @@ class System:
     def names(self, kind: str) -> Names:
         """What can be named in this system, of one kind.
 
-        kind : "signal" (outputs of the diagram and of subsystems are other names of signals), "output" (of
-            the diagram), "state" (all that ``initial=`` may set), "parameter", "unsettable" (a parameter no
-            run can set), "input", or "field" of a block
+        kind : "signal" (outputs of the diagram and of subsystems are other names of signals,
+            parameters have theirs), "output" (of the diagram), "state" (all that ``initial=`` may set),
+            "parameter", "unsettable" (a parameter no run can set), "input", or "field" of a block
         """
         where = f"'{self.name}'"
         match kind:
             case "signal":
-                return Names(kind, where, self.observable, self.shown, self.prefix)
+                return Names(kind, where, self.observable, self.other_names, self.prefix)
             case "state":
                 return Names(kind, where, self._initial_slots(), {}, self.prefix)
             case "parameter":
@@ -321,7 +326,7 @@ class System:
     def _tree(self, names: tuple[str, ...]) -> SignalTree:
         signals = (self.observable[name] for name in names)
         leaves = (Leaf(s.name, 0, s.size, s.labels, s.units, s.ticks) for s in signals)
-        return SignalTree.of(leaves, self.shown)
+        return SignalTree.of(leaves, self.other_names)
 
     def chosen(self, names: Sequence[str] | str | None) -> list[str]:
         """The signals some names mean, whole and each once; for None those of `logged`.

@@ -40,7 +40,8 @@ class Luenberger(Block):
     Continuous: x' = A x + B u + L (y - C x - D u).  With a sample time the same for x_k+1.
     Output: x, the estimate.  Initial value: x = initial.  Direct feedthrough: none.
 
-    system : python-control system, or matrices (A, B, C, D); structural
+    system : python-control system, or matrices: (A, B, C, D) of a continuous model,
+        (A, B, C, D, dt) of a sampled one, dt in s; structural
     poles : (n,) of A - L C, in rad/s, or with a sample time in the unit circle; structural
     initial : number or (n,); run-time number
     sample, offset : s; None means continuous; structural
@@ -123,7 +124,8 @@ class KalmanFilter(DesignedForPlants, Block):
     Without a sample time: x' = A x + B u + L (y - C x - D u), L = P C' R^-1 constant, and output x.
     Initial value: x = initial.  Direct feedthrough: u and y to x at ticks, without a sample time none.
 
-    system : python-control system, or matrices (A, B, C, D); structural
+    system : python-control system, or matrices: (A, B, C, D) of a continuous model,
+        (A, B, C, D, dt) of a sampled one, dt in s; structural
     Q : noise on the states: spectral density of a continuous model, covariance of a discrete one; structural
     R : noise on y, definite: covariance of a sample, without a sample time spectral density; structural
     kind : "steady" or "time-varying"; structural

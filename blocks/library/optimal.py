@@ -95,7 +95,8 @@ class LQI(DesignedForPlants, Block):
     Derivative: z' = C (x - x0) + y0 - r, with a sample time z_k+1 = z_k + T z'_k.  Initial value: z = 0.
     Direct feedthrough: x to u.
 
-    system : python-control system, or matrices (A, B, C, D) with D = 0; structural
+    system : python-control system, or matrices: (A, B, C, D) of a continuous model,
+        (A, B, C, D, dt) of a sampled one, dt in s; D = 0; structural
     Q : weights of x, Qi : of z, R : of u: matrices, diagonals or numbers; structural
     sample, offset : s; None means continuous; structural
     around : (x0, u0, y0) about which the model holds, numbers or vectors; None: zeros; structural
@@ -171,7 +172,8 @@ class LQG(DesignedForPlants, Block):
     `around` is given, x, u and y are what they differ by from it here.
     Direct feedthrough: y to u at ticks with a sample time, else none.
 
-    system : python-control system, or matrices (A, B, C, D) with D = 0; structural
+    system : python-control system, or matrices: (A, B, C, D) of a continuous model,
+        (A, B, C, D, dt) of a sampled one, dt in s; D = 0; structural
     Q, R : weights of x and u as in `LQR`; structural
     Qn, Rn : spectral densities (of a discrete model covariances) of the noise on x' and on y, Rn definite;
         with a sample time Rn is the covariance of a sample; structural

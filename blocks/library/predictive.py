@@ -36,7 +36,8 @@ class MPC(DesignedForPlants, Block):
     y: each may be passed by some e >= 0 at a cost of slack (e + e^2), which is added to the sum. A `slack`
     above the multipliers of the limits passes them only where it must.
 
-    system : python-control system, or matrices (A, B, C, D) with D = 0; structural
+    system : python-control system, or matrices: (A, B, C, D) of a continuous model,
+        (A, B, C, D, dt) of a sampled one, dt in s; D = 0; structural
     N : ticks of the horizon; structural
     Q : weights of y - r, R : of du, definite: matrices, diagonals or numbers; structural
     u_min, u_max, du_min, du_max, y_min, y_max : number or vector, limits of u, of its change from tick to

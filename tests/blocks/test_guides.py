@@ -87,7 +87,7 @@ def test_nearly_every_block_of_the_library_can_be_found_from_simulink():
     assert missing <= OWN, missing
 
 
-@pytest.mark.parametrize("file", [*MAPS, "first_block.md", "units.md", "control_design.md"])
+@pytest.mark.parametrize("file", [*MAPS, "first_block.md", "units.md", "control_design.md", "stepping.md"])
 def test_the_snippets_run(file):
     space = {}
     for snippet in re.findall(r"```python\n(.*?)```", (DOCS / file).read_text(), re.S):

@@ -149,3 +149,25 @@ def test_a_block_alone_may_leave_out_its_name_in_trim_and_linearize():
     one = linearize(Pair(), inputs=["u"], outputs=["y[1]"])
     two = linearize(Pair(), inputs=["plant.u"], outputs=["plant.y.second"])
     assert np.array_equal(one.C, two.C) and np.array_equal(one.C, [[0.0, 1.0]])
+
+
+@dataclass(frozen=True)
+class Cart(Block):
+    """A number with a second name."""
+
+    mass: float = 0.5
+
+    def define(self, b):
+        mass = b.parameter("Body_Rigid/2.mass", self.mass, aliases=["cart.mass"])
+        b.output("y", mass * b.input("u", size=1))
+
+
+def test_a_parameter_is_looked_at_and_logged_by_either_name():
+    d = Diagram("cart")
+    d.add("plant", Cart())
+    d.connect(d.add("u", Constant(1.0))["y"], "plant.u")
+    sim = Simulation(d)
+    sim.set_parameter("plant.cart.mass", 0.7)
+    assert sim.value("plant.cart.mass") == sim.value("plant.Body_Rigid/2.mass") == 0.7
+    r = simulate(d, 1.0, signals=["plant.cart.mass"])
+    assert r["plant.cart.mass"][-1, 0] == r["plant.Body_Rigid/2.mass"][-1, 0] == 0.5
