@@ -83,6 +83,14 @@ def _with_larger_inputs(block: Block) -> Traced | None:
     return next((found for found in tried if not found.partial), None)
 
 
+def traced_alone(block: Block) -> Traced:
+    """What a block declares with inputs of one component, or of several where that is too few for it."""
+    found = LIBRARY.get(block, {}, 1) if says_all(block) else trace(block, {}, 1)
+    if found.partial and (larger := _with_larger_inputs(block)) is not None:
+        return larger
+    return found
+
+
 def ports_of(content: Any) -> NodePorts:
     """Ports of what is in a node: a block, an input of the diagram, or a diagram."""
     if isinstance(content, Inport):
@@ -92,11 +100,9 @@ def ports_of(content: Any) -> NodePorts:
     if (named := content.ports_by_name()) is not None:
         return NodePorts(tuple(named[0]), tuple(named[1]))
     try:
-        found = LIBRARY.get(content, {}, 1) if says_all(content) else trace(content, {}, 1)
+        found = traced_alone(content)
     except PlantloopError as error:  # said when the diagram is flattened, unless ports are asked for before
         return NodePorts(known=False, fault=str(error))
-    if found.partial and (larger := _with_larger_inputs(content)) is not None:
-        found = larger
     if found.partial:
         why = f"with inputs of one component, {found.why}"
         return NodePorts(known=False, fault=f"{why} If it is made for more, name its port: handle['port'].")

@@ -22,9 +22,9 @@ import numpy as np
 from blocks.arguments import choice, flag
 from blocks.contract.block import Block
 from blocks.contract.masks import parameter
-from blocks.contract.trace import trace
 from blocks.errors import BlockError, WiringError, near_miss, shown
 from cosim.compile.netlist import Inport, Netlist, PartCondition
+from cosim.node_ports import traced_alone
 from cosim.subsystems.control import EDGES, Latch, PartControl
 
 INNER = "inner"  # what a block that is wrapped is called in its subsystem
@@ -83,10 +83,24 @@ def checked_inner(what: str, inner: Any) -> Any:
 
 
 def netlist_of(inner: Block | Subsystem | Drawn) -> Netlist:
-    """A diagram as it is; a block as a diagram of that block, with its ports."""
+    """A diagram as it is; a block as a diagram of that block, with its ports.
+
+    Raises
+    ------
+    WiringError    the outputs of the block depend on how many components its inputs have
+    """
     if not isinstance(inner, Block):
         return inner.netlist()
-    probe = trace(inner, {}, guess=1).declared
+    found = traced_alone(inner)
+    if found.partial:
+        raise WiringError(
+            [
+                f"the outputs of a {type(inner).__name__} in a conditional part or loop cannot be known: "
+                f"with inputs of one component, {found.why} If it is made for more, put it into a Diagram "
+                "with inports and outports."
+            ]
+        )
+    probe = found.declared
     nodes: dict[str, Any] = {INNER: inner}
     nodes |= {i.name: Inport(i.size) for i in probe.inputs if i.name != INNER}
     wires = tuple(((i.name, "out"), (INNER, i.name)) for i in probe.inputs)
