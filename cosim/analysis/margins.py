@@ -227,8 +227,9 @@ def _no_loop(system: Any, at: str) -> PlantloopError:
     if node in graph and any(nx.has_path(graph, reader, node) for reader in graph.successors(node)):
         what = f"the loop that is drawn through '{at}' passes no small changes at this point."
         hint = (
-            "A switch (a relay, a comparison) and a limit that is reached have the slope 0: look at "
-            "another point=, or at the loop without them."
+            "A switch (a relay, a comparison) and a limit that is reached have the slope 0, and so has what "
+            "an FMU for model exchange changes at its own ticks: look at another point=, at the loop "
+            "without them, or with blocks of ours in the place of the FMU."
         )
     return PlantloopError(what, path=at, value=at, hint=hint)
 
