@@ -175,7 +175,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def url_of(path: Any, what: str) -> str:
-    """A folder's path or URL as text; the path of one on this disk ("file:///tmp/a").
+    """A folder's path or URL as text; the path of one on this disk ("file:///data/results").
 
     Raises
     ------

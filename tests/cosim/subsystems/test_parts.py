@@ -12,7 +12,6 @@ from blocks import (
     Constant,
     Counter,
     DiscreteIntegrator,
-    Function,
     Gain,
     Hold,
     Integrator,
@@ -33,7 +32,6 @@ from cosim import (
     Diagram,
     Enabled,
     FunctionCall,
-    If,
     Resettable,
     Simulation,
     Triggered,
@@ -489,21 +487,3 @@ def test_what_was_so_from_the_start_is_no_edge_where_a_part_becomes_active_first
     assert r["part.since"][:, 0] == pytest.approx(since, abs=1e-12)
     counts = np.repeat([0, 1, 1 if anew else 2], [3, 7, 3])
     assert r["part.count"][:, 0].tolist() == counts.tolist()
-
-
-@pytest.mark.parametrize("wrap", [Enabled, lambda inner: If(inner, Gain(0.0))])
-def test_a_function_of_several_components_has_its_output(wrap):
-    d = Diagram("d")
-    d.add("x", Constant([1.0, 2.0, 3.0]))
-    d.add("on", Constant(1.0))
-    part = d.add("part", wrap(Function(lambda x: 10.0 * x[2])))
-    d.connect("x.y", "part.x")
-    d.connect("on.y", part["enable" if wrap is Enabled else "condition"])
-    if wrap is not Enabled:
-        d.ground("part.u")
-    assert simulate(d, until=0.1)["part.y"][-1, 0] == 30.0
-
-
-def test_a_part_whose_outputs_cannot_be_known_is_refused():
-    with pytest.raises(WiringError, match="outputs of a Function .* cannot be known.* put it into a Diagram"):
-        Enabled(Function(lambda x: x[40])).netlist()
