@@ -131,7 +131,7 @@ class InPython:
         context = SimpleNamespace(t=0.0, x=np.zeros(1), signs=np.array(signs or [1.0] * n))
         failed = lambda t, place, in_reset=False: SimulationError("no number", path=place, time=t)
         c.workspace = SimpleNamespace(put=self.put, context=context, non_finite=failed)
-        c.unknowns = SimpleNamespace(refresh=lambda: None)
+        c.unknowns = SimpleNamespace(refresh=lambda: None, count=0)
         c.events = [SimpleNamespace(direction=d, place="it") for d in direction or [0] * n]
         c.threshold = np.array(threshold or [0.0] * n)
         c._g, c._rate, c.in_time = self.values, lambda: np.array([f(self.x) for f in self.rates]), in_time

@@ -121,7 +121,7 @@ def scaled(e: np.ndarray, scale: np.ndarray, controlled: int) -> tuple[float, in
     controlled : how many states count, the first ones
     """
     shares = e[:controlled] / scale[:controlled]
-    return math.sqrt(float(np.mean(shares * shares))), int(np.argmax(np.abs(shares)))
+    return math.sqrt(np.add.reduce(shares * shares) / len(shares)), int(np.abs(shares).argmax())
 
 
 def hermite(t0: float, t1: float, x0: np.ndarray, x1: np.ndarray, f0: np.ndarray, f1: np.ndarray) -> Any:

@@ -211,6 +211,8 @@ class Crossings:
                 return self._search(step, t0, middle, depth + 1) or self._search(step, middle, t1, depth + 1)
             if self._keep_signs(known[1:]):
                 return None
+        elif not self.unknowns.count and self._keep_signs(self._known(step, t0, t1)[1:]):
+            return None  # with unknowns in turn, as they may have no solution behind a crossing
         stored = self.workspace.context.signs
         low = t0
         for s in NODES[1:]:

@@ -231,7 +231,9 @@ def test_counters_saturate_wrap_and_reset(engine, sample):
 @pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.slow), "native"])
 def test_what_is_watched_stops_warns_or_is_recorded(engine):
     def run(block, source, until=4.0):
-        return simulate(fed(block, {"u": source}, ""), until, log_at=[0.5, 1.5, 3.9], engine=engine)
+        return simulate(
+            fed(block, {"u": source}, ""), until, log_at=[0.5, 1.5, 3.9], max_step=0.05, engine=engine
+        )
 
     stopped = run(CheckRange(high=1.0, message="too high"), Sine(2.0))
     assert stopped.message == "too high"

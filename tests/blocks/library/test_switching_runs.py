@@ -73,6 +73,7 @@ def test_relay_has_hysteresis_and_starts_where_the_input_is(run):
         chain(Sine(amplitude=1.0, frequency=1.0), Relay(0.5, -0.5, 3.0, -1.0)),
         7.0,
         log_at=[0.5, 2, 3.6, 4, 6],
+        max_step=0.05,
     )
     assert r["b2.y"][:, 0].tolist() == [-1, 3, 3, -1, -1]
     assert [round(e.time, 6) for e in r.events] == [round(np.pi / 6, 6), round(7 * np.pi / 6, 6), 6.806784]
@@ -88,7 +89,7 @@ def test_dead_zone_sign_abs_and_quantizer_of_a_continuous_signal(run):
         (Sign(), np.sign),
         (Quantizer(0.3), lambda u: 0.3 * np.sign(u) * np.floor(np.abs(u) / 0.3 + 0.5)),
     ):
-        r = run(chain(Sine(frequency=3.0, phase=0.1), block), 3.0, log_every=0.07)
+        r = run(chain(Sine(frequency=3.0, phase=0.1), block), 3.0, log_every=0.07, max_step=0.05)
         assert r["b2.y"][:, 0] == pytest.approx(formula(np.sin(3 * r.time + 0.1)), abs=1e-9), block
 
 

@@ -237,6 +237,15 @@ def test_the_first_crossing_of_a_step_in_its_direction_is_located(runtime, name,
         assert both[0].signs() == [1.0]
 
 
+@pytest.mark.parametrize(("unknowns", "farthest"), [(0, 1.0), (1, 0.5)])
+def test_unknowns_are_not_sought_behind_the_quarter_that_has_a_crossing(unknowns, farthest):
+    """Behind the crossing they may have no solution; without unknowns a whole step is looked at at once."""
+    way = InPython([lambda x: x - 0.3], signs=[-1.0])
+    way.crossings.unknowns.count = unknowns
+    assert way.locate(0.0, 1.0) == (pytest.approx(0.3, abs=3e-15), 0)
+    assert max(way.visited) == farthest
+
+
 def test_how_far_crossings_have_gone_is_the_largest_seen_and_in_the_middle_of_a_flight(runtime):
     """x - 0.3 from -0.3 on, and 0.1 - 10 x that falls before: in the middle of the first it is -1.4 or so."""
     g, signs = [lambda x: x - 0.3, lambda x: 0.05 - 10 * x, lambda x: 5 - x], [-1.0, 1.0, 1.0]

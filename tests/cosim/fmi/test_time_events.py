@@ -167,7 +167,7 @@ def test_time_events_in_a_pause_of_the_part_around_it(
     if exported:
         d.connect(d.add("one", Constant(1.0))["y"], "part.u")
     with pytest.warns(UserWarning, match=r"stood still until t=14 s, .*; 13[78] of its time events since"):
-        r = simulate(d, 14.55, engine=engine, log_every=0.15)
+        r = simulate(d, 14.55, engine=engine, log_every=0.15, max_step=0.05)
     events = np.floor(10.0 * np.where((r.time >= 0.25) & (r.time < 14.0), 0.25, r.time) + 1e-9)
     if exported:
         np.testing.assert_allclose(r["part.y"][:, 0], 2.0 + T * events, atol=1e-9)

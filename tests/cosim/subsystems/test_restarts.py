@@ -145,7 +145,7 @@ def test_there_is_no_peak_before_a_part_is_active(engine):
     for kind in ("max", "min"):
         d["u"] >> d.add(kind, Enabled(PeakHold(kind)))["u"]
         d["on"] >> d[kind]["enable"]
-    r = simulate(d, 3.0, log_at=[0.5, 1.0, 3.0], engine=engine)
+    r = simulate(d, 3.0, log_at=[0.5, 1.0, 3.0], engine=engine, max_step=0.05)
     assert r["max.y"][:, 0] == pytest.approx([0, 2, 2]) and r["min.y"][:, 0] == pytest.approx([0, 2, 0])
 
 
