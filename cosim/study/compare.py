@@ -87,9 +87,12 @@ def _signals(before: StudyView, after: StudyView, cases: np.ndarray) -> dict[str
     a, b = before.store.manifest, after.store.manifest
     if a.times != b.times:
         return {}
-    found = {}
-    for name in (n for n in a.stored if b.stored.get(n) == a.stored[n]):
-        x, y = before.signals[name], after.signals[name]
+    names = [n for n in a.stored if b.stored.get(n) == a.stored[n]]
+    if not names:
+        return {}
+    found, (these, those) = {}, (before.signals, after.signals)  # opened once
+    for name in names:
+        x, y = these[name], those[name]
         best = (0.0, int(cases[0]))
         for start in range(0, len(cases), 1000):
             some = cases[start : start + 1000]

@@ -17,6 +17,7 @@ from cosim.study.junit import junit
 from cosim.study.pacing import paced
 from cosim.study.study_report import report
 from cosim.viewer.study_data import of_study
+from tests.cosim.study.conftest import noisy_loop
 from tests.helpers.browser import shown
 
 
@@ -32,9 +33,17 @@ def of_loop(d, **more):
     return Study(d, **given | more)
 
 
-@pytest.fixture
-def done(loop, tmp_path):
-    return of_loop(loop).run(tmp_path / "out", workers=1)
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """Only looked at."""
+    return of_loop(noisy_loop()).run(tmp_path_factory.mktemp("done") / "out", workers=1)
+
+
+@pytest.fixture(scope="module")
+def page(done, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    done.report(path)
+    return path
 
 
 def test_junit_has_a_test_per_case(done):
@@ -69,12 +78,12 @@ def test_requirements_of_many_cases_are_shown_by_the_share_that_meets_them(done,
 
 
 @pytest.mark.slow
-def test_a_page_needs_nothing_else(done):
-    page = report(done)
-    assert not re.search(r'(?:src|href)="(?!data:)', page)
-    assert "http" not in re.sub(r"data:[^\"]*", "", page)
-    assert "<safe>" not in page
-    assert page.count("<img") >= 6
+def test_a_page_needs_nothing_else(page):
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href)="(?!data:)', text)
+    assert "http" not in re.sub(r"data:[^\"]*", "", text)
+    assert "<safe>" not in text
+    assert text.count("<img") >= 6
 
 
 @pytest.mark.slow
@@ -113,9 +122,8 @@ def test_a_number_of_a_matrix_with_zeros_varies(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_page_in_a_browser(done, tmp_path):
-    done.report(tmp_path / "report.html")
-    with shown(tmp_path / "report.html", ready=False) as page:
+def test_a_page_in_a_browser(done, page):
+    with shown(page, ready=False) as page:
         assert page.locator("#rows tr").count() == 32
         wide = page.evaluate("[...document.images].map(i => i.naturalWidth)")
         page.locator("#only").check()
@@ -157,7 +165,7 @@ def test_studies_are_compared_case_by_case(loop, done, tmp_path):
     shifted = of_loop(loop, sampling={"method": "list", "cases": [{"k.k": 2.0, "lag.x": 0.0}]})
     with pytest.raises(PlantloopError, match="case 0 is not the same in both: 'k.k'"):
         compare(done, shifted.run(tmp_path / "d", workers=1))
-    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "out"), str(tmp_path / "c")])
+    shown = CliRunner().invoke(app, ["compare", done.store.folder.url, str(tmp_path / "c")])
     assert shown.exit_code == 1
     assert "no longer met" in shown.output
 
