@@ -8,7 +8,18 @@
     result = scenario.run()
 """
 
-from cosim.scenario.loader import load_scenario
-from cosim.scenario.scenario import Scenario
+from __future__ import annotations
 
-__all__ = ["Scenario", "load_scenario"]
+from typing import TYPE_CHECKING
+
+from blocks.exports import Exports
+
+if TYPE_CHECKING:
+    from cosim.scenario.loader import load_scenario as load_scenario
+    from cosim.scenario.scenario import Scenario as Scenario
+
+_HOMES = {"Scenario": "cosim.scenario.scenario", "load_scenario": "cosim.scenario.loader"}
+
+if not TYPE_CHECKING:  # type checkers see only what is imported above
+    _exports = Exports(__name__, _HOMES)
+    __getattr__, __dir__ = _exports.get, _exports.dir

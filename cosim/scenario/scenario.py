@@ -23,7 +23,6 @@ from cosim.run.context import Context
 from cosim.run.named_values import set_initial, set_parameter
 from cosim.scenario.factory import make_diagram
 from cosim.scenario.fmu_tables import fmu_blocks
-from cosim.scenario.handles import with_handles
 from cosim.scenario.keys import FilePlace
 from cosim.scenario.replay import Recording, played, put
 from cosim.scenario.schema import ConnectEntry, ModelTable, Tables
@@ -157,6 +156,8 @@ class Scenario:
         diagram, place, settings = self.diagram(), self._place(), self.settings()
         with self.wiring_located():
             if self.tables.replay is not None:
+                from cosim.scenario.handles import with_handles  # it imports `plant`
+
                 opened = with_handles(diagram.netlist())
                 system = opened.system(settings.solve_loops, settings.driven)
             else:

@@ -10,7 +10,6 @@ from blocks.contract.block import Block
 from cosim import Diagram, simulate
 from cosim.engines.native import native
 from cosim.settings import RunSettings
-from tests.blocks.examples_table import EXAMPLES
 
 FIXED = {"solver": "rk4", "step": 0.013}
 
@@ -163,6 +162,8 @@ def driven(d: Diagram, name: str, block: Block, sizes: dict[str, int]) -> Diagra
 
 def every_block() -> Diagram:
     """All blocks of the library in one diagram, except those left to the reference engine."""
+    from tests.blocks.examples_table import EXAMPLES  # a second, which child processes do not wait for
+
     d = Diagram("every_block")
     for cls, examples in EXAMPLES.items():
         for k, (block, sizes) in enumerate(examples):

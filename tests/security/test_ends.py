@@ -42,11 +42,17 @@ log_every = 1e2
 """
 
 
-def wait_until(true, seconds=60.0):
+def wait_until(true, seconds=60.0, pause=0.02):
     began = time.monotonic()
     while not true():
         assert time.monotonic() - began < seconds, "it never came"
-        time.sleep(0.02)
+        time.sleep(pause)
+
+
+def worked(process):
+    """Processor time a process has taken [s]."""
+    taken = psutil.Process(process).cpu_times()
+    return taken.user + taken.system
 
 
 def loaded(process):
@@ -83,8 +89,9 @@ def test_a_signal_ends_a_run_with_its_result(tmp_path, number, kind):
         env=os.environ | {"PYTHONPATH": os.getcwd(), "PYTHONUNBUFFERED": "1"},
         preexec_fn=lambda: _as_started(sigint=signal.SIG_IGN if ignored else signal.SIG_DFL),
     )  # fmt: skip
-    wait_until(lambda: loaded(process.pid) >= 2)  # the runtime and the model: it is about to begin
-    time.sleep(2.0)
+    wait_until(lambda: loaded(process.pid) >= 2, pause=0.1)  # the runtime and the model: it is about to begin
+    began = worked(process.pid)
+    wait_until(lambda: worked(process.pid) > began + 0.3)  # it has, however busy the processor is
     process.send_signal(getattr(signal, number))
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, (out, err)

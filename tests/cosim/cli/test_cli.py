@@ -240,7 +240,9 @@ def test_the_module_is_the_command():
 
 @pytest.mark.slow
 def test_only_the_command_imports_its_libraries():
-    code = "import sys, cosim.scenario; print({'typer', 'rich', 'matplotlib', 'xarray'} & set(sys.modules))"
+    """Nor do workers of a study, or scenarios without a plant, import those of plants."""
+    code = "import sys, cosim.study.work; from cosim.scenario import load_scenario\n"
+    code += "print({'typer', 'rich', 'matplotlib', 'xarray', 'plant'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "set()\n", done.stderr
 
