@@ -35,8 +35,7 @@ from plant.scene import scene_of
 
 SIDE = 'a00="0" a10="0" a20="-1" a01="0" a11="1" a21="0" a02="1" a12="0" a22="0"'  # z along X
 
-# A carriage on a rail along X, a rod that swings on it about Y, a loose body and a point mass; a shaft that turns
-# and slides.  Variables 1 to 5: two displacements, an input, an equation, an integral.
+# A carriage on a rail along X and a loose body.
 BASE = f"""
 <Force_Gravity grav_x="0.3" grav_y="0.2" grav_z="-9.81"/>
 <Body_Rigid id="1" isground="TRUE"/>
@@ -47,28 +46,46 @@ BASE = f"""
 <Reference_Marker id="20" body_id="2" pos_x="0.5" {SIDE}/>
 <Reference_Marker id="21" body_id="2" pos_x="0.5" psi="0" theta="1.5707963267948966" phi="0"/>
 <Reference_Marker id="22" body_id="2" pos_x="0.6" pos_z="0.1"/>
+<Body_Rigid id="4" cg_id="40" mass="3" inertia_xx="0.5" inertia_yy="0.6" inertia_zz="0.7"/>
+<Reference_Marker id="40" body_id="4" pos_x="2"/>
+<Reference_Marker id="41" body_id="4" pos_x="2.1" pos_y="0.1" pos_z="0.2" psi="0.2" theta="0.5"/>
+<Constraint_Joint id="1" label="rail" type="TRANSLATIONAL" i_marker_id="20" j_marker_id="10"/>
+"""
+# What some of the tried elements refer to besides, and by which words.  A rod that swings on the carriage about Y.
+ROD = (
+    r"\b3[012]\b|joint\d?_id",
+    """
 <Body_Rigid id="3" cg_id="30" mass="1" inertia_xx="0.2" inertia_yy="0.21" inertia_zz="0.1" w_ic_y="0.2"/>
 <Reference_Marker id="30" body_id="3" pos_x="0.5" pos_z="-0.6"/>
 <Reference_Marker id="31" body_id="3" pos_x="0.5" psi="0" theta="1.5707963267948966" phi="0"/>
 <Reference_Marker id="32" body_id="3" pos_x="0.55" pos_y="0.1" pos_z="-0.8"/>
-<Body_Rigid id="4" cg_id="40" mass="3" inertia_xx="0.5" inertia_yy="0.6" inertia_zz="0.7"/>
-<Reference_Marker id="40" body_id="4" pos_x="2"/>
-<Reference_Marker id="41" body_id="4" pos_x="2.1" pos_y="0.1" pos_z="0.2" psi="0.2" theta="0.5"/>
+<Constraint_Joint id="2" label="hinge" type="REVOLUTE" i_marker_id="31" j_marker_id="21"/>
+""",
+)
+# A shaft that turns and slides.
+SHAFT = (
+    r"\b5[01]\b|joint\d?_id",
+    """
 <Body_Rigid id="5" cg_id="50" mass="1.5" inertia_xx="0.3" inertia_yy="0.3" inertia_zz="0.4"/>
 <Reference_Marker id="50" body_id="5" pos_y="1"/>
 <Reference_Marker id="51" body_id="1" pos_y="1"/>
-<Constraint_Joint id="1" label="rail" type="TRANSLATIONAL" i_marker_id="20" j_marker_id="10"/>
-<Constraint_Joint id="2" label="hinge" type="REVOLUTE" i_marker_id="31" j_marker_id="21"/>
 <Constraint_Joint id="3" label="shaft" type="CYLINDRICAL" i_marker_id="50" j_marker_id="51"/>
+""",
+)
+# Variables, of whose numbers units change the forces: two displacements, an input, an equation, an integral.
+VARIABLES = (
+    r"variable_id|Reference_Variable|Control_Plant|Param_Unit",
+    """
 <Reference_Variable id="1" expr="DX(20)"/>
-<Reference_Variable id="2" expr="AZ(31,21)"/>
+<Reference_Variable id="2" expr="DY(41)"/>
 <Reference_Variable id="3" expr="0"/>
 <Reference_Variable id="4" expr="VARVAL(4)+0.1*VARVAL(4)**3-DX(40)" is_implicit="TRUE"/>
 <Reference_Variable id="5" expr="DX(41)-VARVAL(5)" dot_form="TRUE" ic="0.2"/>
 <Force_Vector_OneBody id="90" type="FORCEONLY" marker_id="20" ref_marker_id="0"
  fx_expression="VARVAL(1)+2*VARVAL(2)+3*VARVAL(3)+4*VARVAL(4)+5*VARVAL(5)"/>
 <Control_PlantInput id="9" variable_id_list="3"/>
-"""
+""",
+)
 
 # What is tried, by element: the element under test comes last, what it needs before it.
 TRIED: dict[str, list[str]] = {
@@ -241,8 +258,11 @@ def parsed(xml: str) -> tuple[list[Element], Element]:
 
 
 def base(xml: str) -> str:
-    """The base without what the tried text writes itself."""
+    """The base without what the tried text writes itself, with what it refers to."""
     lines = BASE.splitlines()
+    for words, part in (ROD, SHAFT, VARIABLES):
+        if re.search(words, xml):
+            lines += part.splitlines()
     if "<Force_Gravity" in xml:
         lines = [line for line in lines if "<Force_Gravity" not in line]
     if 'isground="TRUE"' in xml:
