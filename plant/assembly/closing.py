@@ -35,7 +35,7 @@ from plant.assembly.touching import refuse_touching, values_beside, written_by_h
 from plant.constraints.closure import Closing, Closure
 from plant.mechanics.light import lent_inertia
 from plant.mechanics.massless import SingularMass, is_singular, slender_rates
-from plant.mechanics.rank import MassRoot, Triangle
+from plant.mechanics.rank import MassRoot, Triangle, scaled, squares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -138,14 +138,14 @@ class Assembler:
             return lengths
         aside = self.moved(q, step_aside(rates, STRIDE))
         try:
-            nearby = _diagonal(self._plain(aside)[2].multiply(rates[None, :]))
+            nearby = squares(scaled(self._plain(aside)[2], columns=rates))
         except ModelError:  # implicit variables may have a solution only near the start
             return lengths
         return np.maximum(lengths, LEAST * nearby)
 
     def _squares(self, J: csr_array) -> np.ndarray:
         """(m,) squared lengths of gradients, for turns of 1 rad and ways as long as the mechanism."""
-        return _diagonal(J.multiply(self.sizes.rates[None, :]))
+        return squares(scaled(J, columns=self.sizes.rates))
 
     def _system(self, q: np.ndarray, qd: np.ndarray | None = None) -> list[Any]:
         """Values and rates of the conditions, Jacobian and mass matrix, which is made regular.
@@ -158,7 +158,7 @@ class Assembler:
         rows = np.flatnonzero(self._support)
         if len(rows):
             held = J[rows]
-            H = H + held.T @ held.multiply(self._support[rows][:, None])
+            H = H + held.T @ scaled(held, self._support[rows])
             if self._massless and is_singular(H.toarray()):
                 raise SingularMass("no inertia and no constraint holds some direction of the mechanism.")
         return [value, rate, J, H]
@@ -192,9 +192,9 @@ class Assembler:
             entries = entries + there
             root = MassRoot(H)
             C = root.rows(J)
-            compliance = np.maximum(compliance, _diagonal(C))
+            compliance = np.maximum(compliance, squares(C))
             acting = np.asarray(there.sum(axis=1)).ravel() > 0  # in other rows is what rounding left
-            held, times = lent_inertia(C.multiply(acting[:, None]).tocsr(), here, part)
+            held, times = lent_inertia(scaled(C, acting), here, part)
             lent, ballast = np.maximum(lent, held), np.maximum(ballast, times * root.own)
         pattern = entries.toarray()
         self.kept = kept = np.flatnonzero(pattern.any(axis=1))
@@ -202,7 +202,7 @@ class Assembler:
         if not self.curved:
             self.refuse_unfelt(np.setdiff1d(np.arange(self.closure.size), kept), [(q, None) for q in poses])
         if lent.any():
-            compliance = np.max([_diagonal(self._with_lent(q, lent)) for q in poses], axis=0)
+            compliance = np.max([squares(self._with_lent(q, lent)) for q in poses], axis=0)
         scale = 1 / np.sqrt(compliance[kept])
         design, support = self._system(q0)[2][kept], self._support[kept]
         counting = (pattern[kept], scale, natural[kept], support, lent[kept])
@@ -214,12 +214,17 @@ class Assembler:
 
     def _there(self, J: csr_array, natural: np.ndarray) -> csr_array:
         """(m, n) which entries are more than what rounding leaves of nothing."""
-        shares = abs(J).multiply(self.sizes.rates[None, :]).multiply(1 / natural[:, None])
-        return (shares > NOTHING_LEFT).tocsr()
+        found = scaled(J, 1 / natural, self.sizes.rates)
+        found.data = np.abs(found.data) > NOTHING_LEFT
+        found.eliminate_zeros()
+        return found
 
     def _felt(self, J: csr_array, natural: np.ndarray) -> csr_array:
         """J (m, n) without what rounding leaves of nothing: where there is nothing else, it would count."""
-        return J.multiply(self._there(J, natural)).tocsr()
+        found = J.copy()
+        found.data *= np.abs(scaled(J, 1 / natural, self.sizes.rates).data) > NOTHING_LEFT
+        found.eliminate_zeros()
+        return found
 
     def refuse_unfelt(self, rows: np.ndarray, places: Sequence[tuple[np.ndarray, np.ndarray | None]]) -> None:
         """Refuse conditions that exert no force on any body at any of these (q, qd)."""
@@ -231,7 +236,7 @@ class Assembler:
     def _with_lent(self, q: np.ndarray, lent: np.ndarray) -> csr_array:
         """(m, n) rows of J in the mass metric, with inertia lent to conditions."""
         _, _, J, H = self._system(q)
-        return MassRoot((H + J.T @ J.multiply(lent[:, None])).tocsr()).rows(J)
+        return MassRoot((H + J.T @ scaled(J, lent)).tocsr()).rows(J)
 
     # --- positions ------------------------------------------------------------------------------------
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -484,11 +489,6 @@ class Assembler:
 
     def way(self, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """(n,) random rates that the conditions leave free, about 1 rad or size of the mechanism each."""
-        along = self._system(q)[2][self.kept].multiply(self.sizes.rates[None, :]).tocsr()
+        along = scaled(self._system(q)[2][self.kept], columns=self.sizes.rates)
         free = Triangle(along, self._natural_sizes(q)[self.kept]).free()
         return self.sizes.rates * (free @ rng.standard_normal(free.shape[1]))
-
-
-def _diagonal(C: csr_array) -> np.ndarray:
-    """(m,) diagonal of C C^T."""
-    return np.asarray(C.multiply(C).sum(axis=1)).ravel()

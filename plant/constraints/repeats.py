@@ -19,7 +19,7 @@ import casadi as ca
 
 from blocks.contract.block import Equations
 from plant.constraints.closure import Closure
-from plant.mechanics.rank import Triangle
+from plant.mechanics.rank import Triangle, scaled
 from plant.mechanics.saddle import PROXIMAL, ROUNDS, MassInverse, Saddle
 
 
@@ -36,13 +36,11 @@ def saddle_of(
 
     proximal, rounds : of `Saddle`; lend : whether conditions that hold light parts are lent inertia
     """
-    from scipy.sparse import csr_array
-
     closing = closure.closing
     assert closing is not None  # known before the equations are written
     chosen = list(rows)
     J, scale, lent = closure.J[chosen, :], closing.scale[chosen], closing.lent[chosen] * lend
-    rows_at_design = csr_array(closing.design[chosen].multiply(scale[:, None]).multiply(closing.travels))
+    rows_at_design = scaled(closing.design[chosen], scale, closing.travels)
     start = Triangle(rows_at_design, closing.natural[chosen] * scale).combinations()
     if not start.shape[1]:
         return Saddle(inverse, J, scale, proximal, rounds, lent=lent)

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plant.mechanics.rank import squares
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -59,7 +61,7 @@ def lent_inertia(C: csr_array, natural: np.ndarray, part: np.ndarray) -> tuple[n
         return lent, times
     apart = np.zeros(len(lightness))  # of light parts: how many times lighter than their heaviest neighbour
     np.maximum.at(apart, parts[light], lightness[parts[light]] / heaviest[rows[light]])
-    compliance = np.asarray(C.multiply(C).sum(axis=1)).ravel()
+    compliance = squares(C)
     coordinates = np.bincount(part, minlength=len(lightness))
     for held, own in _held(rows, parts, apart > 0.0, m):
         if len(held) >= coordinates[own].sum():

@@ -11,6 +11,7 @@ Algebra Appl. 34 (1980).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,30 +35,21 @@ class MassRoot:
     def __init__(self, H: csr_array) -> None:
         from scipy.linalg.lapack import dtrtri  # SciPy is slow to import, and only closed mechanisms need it
         from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import connected_components
 
         n = H.shape[0]
-        _, label = connected_components(H, directed=False) if n else (0, np.zeros(0, dtype=int))
-        # tips first, so that rows of coordinates on one path stay on that path
-        order = np.argsort(label, kind="stable")
-        blocks = [b[::-1] for b in np.split(order, np.flatnonzero(np.diff(label[order])) + 1)] if n else []
-        place = np.empty(n, dtype=int)
-        for block in blocks:
-            place[block] = np.arange(len(block))
-        entries = H.tocoo()
-        sorted_ones = np.argsort(label[entries.row], kind="stable")
-        cuts = np.cumsum(np.bincount(label[entries.row], minlength=len(blocks)))[:-1]
         i, j, values = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
-        for block, own in zip(blocks, np.split(sorted_ones, cuts), strict=False):
+        for block, own, *places in _blocks(*pattern_of(H)):
             part = np.zeros((len(block), len(block)))
-            part[place[entries.row[own]], place[entries.col[own]]] = entries.data[own]
+            part[*places] = H.data[own]
             inverse, _ = dtrtri(np.linalg.cholesky(part), lower=1)
             rows, columns = np.nonzero(inverse)
             i.append(block[columns])
             j.append(block[rows])
             values.append(inverse[rows, columns])
-        places = np.concatenate(i), np.concatenate(j)
-        self._inverse = csr_array((np.concatenate(values), places), shape=(n, n))  # L^-T
+        row, column = np.concatenate(i), np.concatenate(j)
+        order = np.lexsort((column, row))
+        ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))])
+        self._inverse = csr_array((np.concatenate(values)[order], column[order], ends), shape=(n, n))  # L^-T
 
     @property
     def own(self) -> np.ndarray:
@@ -66,7 +58,9 @@ class MassRoot:
 
     def rows(self, J: csr_array) -> csr_array:
         """J L^-T: rows (m, n) in terms of x."""
-        return (J @ self._inverse).tocsr()
+        found = J @ self._inverse
+        found.sort_indices()
+        return found
 
     def rates(self, x: np.ndarray) -> np.ndarray:
         """qd = L^-T x."""
@@ -84,16 +78,15 @@ class Triangle:
     """
 
     def __init__(self, A: csr_array, natural: np.ndarray | float = 1.0) -> None:
-        from scipy.sparse import csr_array
         from scipy.sparse.linalg import splu
 
-        norms = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        norms = np.sqrt(squares(A))
         self._natural, shares = natural, norms / natural
         self._norms = np.where(shares > NOTHING * shares.max(initial=0.0), norms, np.inf)
-        unit = csr_array(A.multiply(1 / self._norms[:, None]))
+        unit = scaled(A, 1 / self._norms)
         unit.data[np.abs(unit.data) < ROUNDING] = 0.0
         unit.eliminate_zeros()
-        self._unit, self._order = unit, _narrow(unit)
+        self._unit, self._order = unit, _narrow(*pattern_of(unit))
         place = np.argsort(self._order)
         rows = [
             (place[unit.indices[a:b]], unit.data[a:b])
@@ -105,7 +98,8 @@ class Triangle:
         taken = np.array([self._take(*row) for row in rows], dtype=bool)
         self.independent, self.repeated = np.flatnonzero(taken), np.flatnonzero(~taken)
         self._kept = unit[self.independent]
-        self._solve = splu((self._kept @ self._kept.T).tocsc()).solve if self.rank else np.asarray
+        self._turned = self._kept.T
+        self._solve = splu((self._kept @ self._turned).tocsc()).solve if self.rank else np.asarray
 
     def _take(self, columns: np.ndarray, values: np.ndarray) -> bool:
         """Take in one row; whether it adds to what is there."""
@@ -146,7 +140,7 @@ class Triangle:
         basis[self._order] = found[:n]
         for _ in range(ROUNDS):  # what was left out as too small is not quite nothing
             basis = np.linalg.qr(basis)[0]
-            basis = basis - self._kept.T @ self._solve(self._kept @ basis)
+            basis = basis - self._turned @ self._solve(self._kept @ basis)
         return np.asarray(np.linalg.qr(basis)[0])
 
     def least(self, right: np.ndarray) -> np.ndarray:
@@ -154,7 +148,7 @@ class Triangle:
         wanted = (right / self._norms)[self.independent]
         x = np.zeros(self._unit.shape[1])
         for _ in range(1 + ROUNDS):
-            x = x + self._kept.T @ self._solve(wanted - self._kept @ x)
+            x = x + self._turned @ self._solve(wanted - self._kept @ x)
         return x
 
     def missed(self, x: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -175,13 +169,65 @@ class Triangle:
         return found
 
 
-def _narrow(A: csr_array) -> np.ndarray:
+# --- sparse matrices as they are stored: SciPy's own ways take longer where they are small ------------
+def scaled(A: csr_array, rows: np.ndarray | float = 1.0, columns: np.ndarray | float = 1.0) -> csr_array:
+    """A with its rows (m,) and columns (n,) multiplied by numbers; what is stored stays stored."""
+    found = A.copy()
+    found.data = A.data * np.broadcast_to(rows, A.shape[0])[rows_of(A)]
+    found.data *= np.broadcast_to(columns, A.shape[1])[A.indices]
+    return found
+
+
+def squares(A: csr_array) -> np.ndarray:
+    """(m,) sums of the squares in each row: the diagonal of A A^T."""
+    return np.bincount(rows_of(A), A.data * A.data, A.shape[0])
+
+
+def rows_of(A: csr_array) -> np.ndarray:
+    """(nnz,) rows of what is stored."""
+    return np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+
+
+def pattern_of(A: csr_array) -> tuple[int, bytes, bytes]:
+    """Where A has entries, as the functions below take it: found once for matrices that follow each other."""
+    return A.shape[1], A.indptr.astype(np.int32).tobytes(), A.indices.astype(np.int32).tobytes()
+
+
+def _pattern(n: int, ends: bytes, columns: bytes) -> csr_array:
+    from scipy.sparse import csr_array
+
+    indptr, indices = (np.frombuffer(part, np.int32) for part in (ends, columns))
+    return csr_array((np.ones(len(indices)), indices, indptr), shape=(len(indptr) - 1, n))
+
+
+@lru_cache(maxsize=32)
+def _blocks(n: int, ends: bytes, columns: bytes) -> list[tuple[np.ndarray, ...]]:
+    """Of coordinates that move together: these, their entries in H, and where these are among them."""
+    from scipy.sparse.csgraph import connected_components
+
+    if not n:
+        return []
+    H = _pattern(n, ends, columns)
+    _, label = connected_components(H, directed=False)
+    # tips first, so that rows of coordinates on one path stay on that path
+    order = np.argsort(label, kind="stable")
+    blocks = [b[::-1] for b in np.split(order, np.flatnonzero(np.diff(label[order])) + 1)]
+    place = np.empty(n, dtype=int)
+    for block in blocks:
+        place[block] = np.arange(len(block))
+    row = rows_of(H)
+    cuts = np.cumsum(np.bincount(label[row], minlength=len(blocks)))[:-1]
+    entries = np.split(np.argsort(label[row], kind="stable"), cuts)
+    return [(b, own, place[row[own]], place[H.indices[own]]) for b, own in zip(blocks, entries, strict=True)]
+
+
+@lru_cache(maxsize=32)
+def _narrow(n: int, ends: bytes, columns: bytes) -> np.ndarray:
     """An order of the columns (n,) in which every row has its entries close together."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    if not A.shape[1]:
+    if not n:
         return np.arange(0)
-    pattern = A.copy()
-    pattern.data[:] = 1.0
+    pattern = _pattern(n, ends, columns)
     return np.asarray(reverse_cuthill_mckee(csr_array(pattern.T @ pattern), symmetric_mode=True))
