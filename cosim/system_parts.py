@@ -66,6 +66,7 @@ class SystemEvent:
     follow_time: bool = False  # fires together with a timed one too
     left: float | None = None  # what its only target has been before it, see `BlockEvent`
     acknowledges: bool = False  # those that depend on what it resets do not wait for it, see `BlockEvent`
+    in_turn: bool = False  # others of its block that reset the same come before or after it, see `BlockEvent`
 
     @property
     def place(self) -> Place:

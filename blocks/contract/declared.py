@@ -106,7 +106,8 @@ class BlockEvent:
     before what reads what it changes; those that `follow_time` do so together with it. `left` is the value
     that its only target leaves, where that is known beforehand: a branch that is refreshed at an instant has
     its new value already when the event comes. One that `acknowledges` marks as met what others answer that
-    are due with it: crossings that depend on what it resets do not wait for it.
+    are due with it: crossings that depend on what it resets do not wait for it. Those that come `in_turn` and
+    reset one memory are not applied together: the others wait for the first of them.
     """
 
     name: str
@@ -124,6 +125,7 @@ class BlockEvent:
     follow_time: bool = False
     left: float | None = None
     acknowledges: bool = False
+    in_turn: bool = False
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,7 @@ class EventEquations(Declarations):
         by_value: bool = False,
         unmet: str = "",
         follow_time: bool = False,
+        in_turn: bool = False,
     ) -> None:
         """Zero-crossing event: when `crossing` crosses zero each state of `resets` takes its new value.
 
@@ -103,6 +104,8 @@ class EventEquations(Declarations):
         by_value : on the threshold the value of the crossing alone decides, not how it moves
         follow_time : it also fires together with an event of `event_at`, where that has caused it, and where
             inputs of the block jump at an instant: in the order of sampled blocks
+        in_turn : events of this block that say so and reset one state may be due at one instant: they come
+            one after the other, in the order of their declaration, and each reads what those before it left
         """
         self._event(
             crossing, direction, name, self._new_values(resets), "",
@@ -110,6 +113,7 @@ class EventEquations(Declarations):
             anew=texts_of(anew, "anew of an event"), by_value=flag(by_value, "by_value", BlockError),
             follow_time=flag(follow_time, "follow_time", BlockError),
         )  # fmt: skip
+        self._events[-1] = replace(self._events[-1], in_turn=flag(in_turn, "in_turn", BlockError))
 
     def _new_values(
         self, resets: Mapping[Array, Any] | Sequence[tuple[Array, Any]]

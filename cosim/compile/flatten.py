@@ -431,6 +431,7 @@ class _Writer:
                     follow_time=event.follow_time,
                     left=event.left,
                     acknowledges=event.acknowledges,
+                    in_turn=event.in_turn,
                 )
 
     def _place_of_time(self, path: str, event: BlockEvent) -> int:

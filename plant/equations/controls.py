@@ -10,7 +10,9 @@ equilibrium. Where the file format's documents are silent:
   values of ``ic_array_id``, or at 0;
 - a Sensor_Event fires when its expression crosses ``value``: upwards for GE and GT, downwards for LE and
   LT, either way for EQ. The instant is located, so ``error_tol`` is not needed. A sensor that is beyond its
-  value at the start fires on its next crossing; a run without one warns. ``halt`` and ``return`` end the
+  value at the start fires on its next crossing; a run without one warns. Sensors that fire at one instant
+  and evaluate the same Sensor_Evaluate do so one after the other, in the order of the file. ``halt`` and
+  ``return`` end the
   run; ``restart`` ends the step there and starts the solver anew, as every event does; ``print`` and
   ``verbose`` put the instant into ``result.events``, ``print`` with the values of all outputs and requests;
   ``dt``, ``stepsize`` and ``hmax`` are ignored with a warning, because the run chooses its steps and output
@@ -372,7 +374,7 @@ class Controls:
                 memory = self._b.mode(f"{name}.{port}", 0.0, int(signals.numel()))
                 resets.append((memory, signals))
         if resets or sensor.restart or sensor.print or sensor.verbose:
-            self._b.when(crossing, resets, direction, name, unmet=sensor.unmet)
+            self._b.when(crossing, resets, direction, name, unmet=sensor.unmet, in_turn=True)
         if sensor.halt or sensor.return_:
             self._b.stop(crossing, sensor.stop_message, direction, unmet=sensor.unmet)
 

@@ -2,10 +2,13 @@
 
 Without an order a comparison of a comparison lags behind it by one round, and what combines the two sees
 values that never hold together: an exclusive or of both is 1 for a round, which a counter would count.
+
+Events that reset one memory and come `in_turn` (`BlockEvent`) have an order too, that of their declaration.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,26 +52,51 @@ def event_order(s: System) -> EventOrder:
 
 
 def _event_order(s: System) -> EventOrder:
-    import networkx as nx
-
     n = len(s.events)
     moved_by: dict[int, set[int]] = {}  # events by the places in h that they reset
     for k, e in enumerate(s.events):
         for place in (p for vector, places, _ in e.resets if vector == "h" for p in places.tolist()):
             if not e.acknowledges:
                 moved_by.setdefault(place, set()).add(k)
-    if n < 2 or not moved_by:
+    turns = _turns(s)
+    if n < 2 or not (moved_by or turns):
         return EventOrder(tuple(range(n)), tuple(range(n)), ((),) * n)
     depends = [set().union(*[moved_by.get(p, ()) for p in reads]) for reads in _reads(s)]
+    for members in turns:  # what these reset orders nothing among them
+        for k in members:
+            depends[k] -= set(members)
+    order, _ = _sorted(depends)
+    for members in turns:
+        chain = sorted(members, key=order.index)
+        for first, then in itertools.pairwise(chain):
+            depends[then].add(first)
+    order, loop = _sorted(depends)
+    before = [tuple(sorted(j for j in others if loop[j] != loop[k])) for k, others in enumerate(depends)]
+    return EventOrder(tuple(order), tuple(loop), tuple(before))
+
+
+def _sorted(depends: list[set[int]]) -> tuple[list[int], list[int]]:
+    """Numbers in an order in which others come after those they depend on, and the cycle that each is in."""
+    import networkx as nx
+
     graph = nx.DiGraph()
-    graph.add_nodes_from(range(n))
+    graph.add_nodes_from(range(len(depends)))
     graph.add_edges_from((j, k) for k, others in enumerate(depends) for j in others)
     loops = sorted(map(sorted, nx.strongly_connected_components(graph)))
     loop = {k: number for number, members in enumerate(loops) for k in members}
     cycles = nx.condensation(graph, loops)
     order = [k for number in nx.lexicographical_topological_sort(cycles) for k in loops[number]]
-    before = [tuple(sorted(j for j in others if loop[j] != loop[k])) for k, others in enumerate(depends)]
-    return EventOrder(tuple(order), tuple(loop[k] for k in range(n)), tuple(before))
+    return order, [loop[k] for k in range(len(depends))]
+
+
+def _turns(s: System) -> list[list[int]]:
+    """Events that come in turn, ascending, for each memory that several of them reset."""
+    members: dict[tuple[str, int], list[int]] = {}
+    for k, e in enumerate(s.events):
+        for vector, places, _ in e.resets if e.in_turn else ():
+            for place in places.tolist():
+                members.setdefault((vector, place), []).append(k)
+    return [list(found) for found in dict.fromkeys(map(tuple, members.values())) if len(found) > 1]
 
 
 def _reads(s: System) -> list[set[int]]:

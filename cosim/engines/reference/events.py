@@ -163,5 +163,6 @@ class Events:
             f"'{first}' and '{second}' reset one state at the same instant t={t:.9g} s.",
             path=first,
             time=t,
-            hint="Let one event do both, or make their conditions exclude each other.",
+            hint="Let one event do both, make their conditions exclude each other, or let them come one "
+            "after the other: b.when(..., in_turn=True).",
         )

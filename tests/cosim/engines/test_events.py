@@ -176,6 +176,22 @@ def test_two_resets_of_one_state_at_once_are_an_error_naming_both():
     assert caught.value.time == pytest.approx(0.5) and not caught.value.result.complete
 
 
+def test_resets_of_one_state_that_take_turns_read_each_other():
+    """From x = 0.5 to 2 x + 1 = 2, and from there to x / 4 = 0.5; a sum counts both."""
+
+    def equations(b):
+        x = ramp(b)
+        n, m = b.mode("n", 0.0), b.mode("m", 0.0)
+        b.when(x[0] - 0.5, [(x, 2 * x + 1), (n, n + 1)], "rising", "one", in_turn=True)
+        b.when(x[0] + 0 * n[0] - 0.5, [(x, x / 4), (n, n + 1)], "rising", "other", in_turn=True)
+        b.when(n[0] - 1.5, [(m, x)], "rising", "both")
+        b.output("both", np.concatenate([x, n, m]))
+
+    r = simulate(alone(equations), 0.75, log_at=[0.75])
+    assert names(r) == [(0.5, "one"), (0.5, "other"), (0.5, "both")]
+    assert r["it.both"][-1].tolist() == pytest.approx([0.75, 2.0, 0.5])
+
+
 def test_events_may_cause_events_at_the_same_instant():
     def equations(b):
         x = ramp(b)

@@ -19,6 +19,7 @@ from blocks import (
 )
 from cosim import Diagram, simulate
 from cosim.engines.methods.event_order import EventOrder, event_order
+from tests.helpers.made import alone, ramp
 
 ENGINES = pytest.mark.parametrize("engine", ["reference", "native"])
 LINKS = [
@@ -111,6 +112,31 @@ def test_events_are_ordered_as_their_signals():
     assert list(dict.fromkeys(paths)) == ["a", "b", "c"]
     before = {s.events[k].path: {s.events[j].path for j in order.before[k]} for k in order.order}
     assert before == {"a": set(), "b": {"a"}, "c": {"b"}}
+
+
+def test_events_that_come_in_turn_have_the_order_of_their_declaration_but_for_what_they_read():
+    """All but the third reset n; the second resets k for the third, and that resets m for the first."""
+
+    def equations(b):
+        x = ramp(b)
+        n, m, k = (b.mode(name, 0.0) for name in "nmk")
+        b.when(x[0] - m[0] - 0.5, [(n, n + 1)], "rising", "first", in_turn=True)
+        b.when(x[0] + n[0] - 0.5, [(n, n + 1), (k, 1 + k)], "rising", "second", in_turn=True)
+        b.when(x[0] + k[0] - 0.5, [(m, m + 1)], "rising", "third")
+        b.when(x[0] - 0.5, [(n, n + 1)], "rising", "fourth", in_turn=True)
+
+    order = event_order(alone(equations).system())
+    assert order.before == ((1, 2), (), (1,), (0,)) and order.order == (1, 2, 0, 3)
+
+
+@pytest.mark.parametrize(("in_turn", "before"), [(True, ((), (0,))), (False, ((), ()))])
+def test_events_that_reset_one_state_have_an_order_where_they_come_in_turn(in_turn, before):
+    def equations(b):
+        x = ramp(b)
+        b.when(x[0] - 0.5, [(x, 2 * x)], "rising", "one", in_turn=in_turn)
+        b.when(2 * x[0] - 1.0, [(x, 3 * x)], "rising", "other", in_turn=in_turn)
+
+    assert event_order(alone(equations).system()).before == before
 
 
 def test_events_are_ordered_through_what_is_solved():

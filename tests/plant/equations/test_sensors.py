@@ -68,3 +68,42 @@ def test_sensor_prints_and_restarts(engine):
     assert event.after["plant.mark_1.y"] == pytest.approx((1.0, 1.25))
     assert event.after["plant.mark_1.request_3"] == pytest.approx((2.4,))
     assert np.min(np.abs(r.time - event.time)) == 0.0
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+@pytest.mark.parametrize(
+    ("stored", "expected"),
+    [("100*TIME", 80.0), ("SENVAL(7) + 1", 3.0), ("2*SENVAL(7) + VX(20)", 1.25 * (1 + 2 + 4))],
+)
+def test_sensors_that_share_an_evaluation_fire_one_after_the_other(stored, expected, engine):
+    """All three fire at x = 1 (t = 0.8 with v = 1.25): what is stored is evaluated at each of them."""
+    elements = [
+        Sensor_Event(id=1, expr="DX(20)", value=1.0, compare="GE", evaluate_id=7),
+        Sensor_Event(id=2, expr="2*DX(20)", value=2.0, compare="GE", evaluate_id=7),
+        Sensor_Event(id=3, expr="-DX(20)", value=-1.0, compare="LE", evaluate_id=7),
+        Sensor_Evaluate(id=7, expr=stored),
+        Reference_Variable(id=1, expr="SENVAL(7)"),
+    ]
+    d = Diagram("shared")
+    d.add("plant", slider(*elements, outputs(1), v=1.25))
+    r = simulate(d, until=2.0, log_at=[0.79, 0.81, 2.0], engine=engine)
+    assert r["plant.y"].ravel() == pytest.approx([0.0, expected, expected], abs=1e-9)
+    assert [(e.name, e.time) for e in r.events] == [
+        (f"plant.sensor_{k}", pytest.approx(0.8, abs=1e-12)) for k in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("engine", ["reference", "native"])
+def test_a_sensor_that_reads_what_another_has_just_stored_looks_again(engine):
+    """Sensor 2 would fire at x = 1 too, but the value that sensor 1 stores there puts that off to x = 2."""
+    elements = [
+        Sensor_Event(id=1, expr="DX(20)", value=1.0, compare="GE", evaluate_id=7),
+        Sensor_Event(id=2, expr="DX(20) - SENVAL(7)", value=1.0, compare="GE", evaluate_id=7),
+        Sensor_Evaluate(id=7, expr="1 + SENVAL(7)"),
+        Reference_Variable(id=1, expr="SENVAL(7)"),
+    ]
+    d = Diagram("later")
+    d.add("plant", slider(*elements, outputs(1), v=1.25))
+    r = simulate(d, until=2.0, log_at=[0.81, 1.61, 2.0], engine=engine)
+    assert r["plant.y"].ravel() == pytest.approx([1.0, 2.0, 2.0])
+    assert [e.time for e in r.events] == pytest.approx([0.8, 1.6], abs=1e-9)
