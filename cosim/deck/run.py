@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import IO, Any, Unpack
 
 from blocks.arguments import file_path, flag, function
+from blocks.contract.user_lines import warn_user
 from blocks.errors import ModelError, PlantloopError, SimulationError
 from cosim.deck.changes import (
     activate,
@@ -50,7 +51,7 @@ from plant.elements import (
     Stop,
     UnknownCommand,
 )
-from plant.reporting import ModelProblems
+from plant.reporting import ModelProblems, PlantWarning
 
 Handler = Callable[[Stage, Any], DeckStep]
 
@@ -58,6 +59,9 @@ ANALYSES: Mapping[str, Handler] = MappingProxyType(
     {"TRANSIENT": transient, "STATIC": static, "LINEAR": linear, "ASSEMBLY": assembly}
 )
 """What runs each analysis_type."""
+
+LASTING = ("TRANSIENT", "STATIC")
+"""Analyses that reach their end time; others are about one instant."""
 
 COMMANDS: Mapping[type[Element], Handler] = MappingProxyType(
     {
@@ -261,6 +265,8 @@ def _past(model: Model, program: list[Element]) -> Iterator[str]:
         now = now if begun else max(now, command.start_time)
         begun = True
         end = command.end_time if command.duration is None else now + command.duration
+        if end is not None and command.analysis_type not in LASTING:
+            continue
         if end is not None and (end < now or (end == now and command.analysis_type == "TRANSIENT")):
             yield (
                 f"{command.where}: end_time={end:g} is not after {now:g} s, where the simulations before it "
@@ -307,6 +313,17 @@ def _is_silent(command: UnknownCommand) -> bool:
     return any(part in name for part in SILENT)
 
 
+def _mention_start(command: Simulate, stage: Stage) -> None:
+    """Warn of a start time that is not where the simulation begins."""
+    start, now = command.start_time, stage.time
+    if stage.begun and start and abs(start - now) > 1e-9 * max(1.0, abs(now)):
+        warn_user(
+            f"{command.where}: start_time={start:g} changes nothing, because simulations go on from where "
+            f"those before them ended, here {now:.9g} s; leave it out.",
+            PlantWarning,
+        )
+
+
 class _Run:
     """Runs the commands of one deck."""
 
@@ -346,6 +363,7 @@ class _Run:
 
     def _one(self, command: Element) -> DeckStep:
         if isinstance(command, Simulate):
+            _mention_start(command, self.stage)
             self.stage.begun = True
         try:
             return COMMANDS[type(command)](self.stage, command)

@@ -49,10 +49,11 @@ def static(stage: Stage, command: Simulate) -> DeckStep:
     rows: list[Result] = []
     rounds = 0
     found = None
-    for t in times:
+    for k, t in enumerate(times):
         found, swings, model = equilibrium(stage, command, float(t), quasi=len(times) > 1)
         rounds += found.rounds + swings
-        rows.append(_row(model, float(t)))
+        if k % (command.print_increment or 1) == 0 or k == len(times) - 1:
+            rows.append(_row(model, float(t)))
     assert found is not None
     when = f"at t={start:g} s" if len(times) == 1 else f"at {len(times)} times up to {end:g} s"
     text = f"static equilibrium {when} in {rounds} rounds"

@@ -43,7 +43,10 @@ __all__ = [
 
 
 OUTPUT_TIMES = ("print_increment", "print_array_id", "num_steps", "print_interval")
-"""Attributes of Simulate that say when there is output; the first that is written counts."""
+"""Attributes of Simulate that say when there is output; the first that is written counts.
+
+A quasi-static run has its steps where the others say, and print_increment counts these.
+"""
 INTEGRATORS = ("ABAM", "DSTIFF", "MSTIFF", "VSTIFF")
 """Integrators that a solver of ours stands for."""
 
@@ -53,7 +56,8 @@ class Simulate(Element):
     """One analysis; it continues from the state and time of the one before.
 
     Times [s]. A TRANSIENT ends at ``end_time`` or after ``duration``; ``print_interval`` is the time between
-    outputs, ``num_steps`` their number instead.
+    outputs, ``num_steps`` their number instead, and with ``print_increment`` every n-th step is output. A
+    STATIC with an end is quasi-static: its steps are equilibria at these times.
     """
 
     id: NoId = 0
@@ -86,9 +90,18 @@ class Simulate(Element):
 
     def idle(self) -> Iterator[Idle]:
         yield from super().idle()
-        written = [name for name in OUTPUT_TIMES if getattr(self, name) is not None]
-        if self.analysis_type == "TRANSIENT" and len(written) > 1:
-            yield from self.unused(written[1:], f"{written[0]} says when there is output", "keep one of them")
+        lasts = self.end_time is not None or self.duration is not None
+        if self.analysis_type == "TRANSIENT" or (self.analysis_type == "STATIC" and lasts):
+            counted = OUTPUT_TIMES if self.analysis_type == "TRANSIENT" else OUTPUT_TIMES[1:]
+            written = [name for name in counted if getattr(self, name) is not None]
+            why = f"{(written or [''])[0]} says when there is output"
+            yield from self.unused(written[1:], why, "keep one of them")
+        else:
+            times = ("duration", *OUTPUT_TIMES, *(() if self.end_time == self.start_time else ("end_time",)))
+            yield from self.unused(times, f"a {self.analysis_type} is about one instant", "delete it")
+        if self.analysis_type != "TRANSIENT":
+            why = f"no integrator runs in a {self.analysis_type}"
+            yield from self.unused(["restart_array_id"], why, "delete it")
 
 
 @dataclass(frozen=True, kw_only=True)

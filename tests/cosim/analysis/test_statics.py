@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -175,6 +177,22 @@ def test_quasi_static_follows_a_force(coordinates):
     assert run.result["plant.request_mass[0]"] == pytest.approx(expected, abs=1e-9)
     assert run.result["plant.request_mass[1]"] == pytest.approx(0 * t, abs=1e-12)
     assert run.time == 2.0
+
+
+@pytest.mark.parametrize(
+    ("written", "step"), [({"print_interval": 0.3}, 0.3), ({"num_steps": 8}, 0.25), ({}, 0.01)]
+)
+def test_quasi_static_output_at_every_few_equilibria(written, step):
+    push = '<Force_Vector_OneBody id="1" type="FORCEONLY" marker_id="20" ref_marker_id="0" '
+    push += 'fz_expression="-10*TIME"/>'
+    command = simulate("Static", end_time=2 if written else 0.1, print_increment=3, **written)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = run_deck(deck(slider() + push, command), engine="reference")
+    t, end = run.result.time, run.time
+    every = np.append(np.arange(0.0, end - 1e-9, step), end)
+    assert t == pytest.approx(np.unique([*every[::3], end]))
+    assert run.result["plant.request_mass[0]"] == pytest.approx(-1.0 - (2 * 9.81 + 10 * t) / 50, abs=1e-9)
 
 
 def test_quasi_static_follows_a_motion(coordinates):

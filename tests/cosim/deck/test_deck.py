@@ -10,7 +10,7 @@ import pytest
 from cosim import simulate as run_plant
 from cosim.deck import run_deck
 from plant import Plant
-from plant.reporting import ModelProblems
+from plant.reporting import ModelProblems, PlantWarning
 from tests.helpers.decks import (
     ALONG_Y,
     OMEGA,
@@ -155,6 +155,45 @@ def test_output_every_few_steps():
     third = ran(slider(), fixed + simulate("Transient", end_time=1, print_increment=3)).result.time
     assert third.tolist() == [*every[::3], *([every[-1]] if (len(every) - 1) % 3 else [])]
     assert np.diff(every).max() <= 0.01 + 1e-12
+
+
+@pytest.mark.filterwarnings("default::plant.PlantWarning")
+@pytest.mark.parametrize(
+    ("kind", "written", "said"),
+    [
+        ("Static", {"print_interval": 0.1, "num_steps": 3}, "num_steps, print_interval change nothing"),
+        ("Static", {"end_time": 1, "num_steps": 3, "print_interval": 0.1}, "print_interval changes nothing"),
+        ("Static", {"end_time": 1, "restart_array_id": 9}, "restart_array_id changes nothing"),
+        ("Linear", {"end_time": 1, "print_increment": 2}, "print_increment, end_time change nothing"),
+        ("Assembly", {"duration": 1}, "duration changes nothing"),
+    ],
+)
+def test_times_that_an_analysis_does_not_reach_are_mentioned(kind, written, said):
+    """What follows begins where the deck stands, at 0 s."""
+    times = '<Reference_Array id="9" type="RESTART">0.1</Reference_Array>'
+    last = simulate("Transient", end_time=1.2, num_steps=1)
+    with pytest.warns(PlantWarning, match=f"Simulate: .*{said}"):
+        run = ran(slider(), times + simulate(kind, **written) + last)
+    assert run.steps[-1].time == 1.2 and run.steps[-1].result.time[0] == (
+        1.0 if kind == "Static" and "end_time" in written else 0.0
+    )
+
+
+@pytest.mark.filterwarnings("default::plant.PlantWarning")
+def test_an_end_that_a_linear_analysis_does_not_reach_is_not_in_the_past_of_others():
+    """The linear analysis is about 0 s, whatever its end_time."""
+    run = ran(slider(), simulate("Linear", end_time=5) + simulate("Transient", end_time=0.5, num_steps=1))
+    assert run.result.time.tolist() == [0.0, 0.5]
+
+
+@pytest.mark.filterwarnings("default::plant.PlantWarning")
+def test_a_start_time_that_is_not_where_the_deck_stands_is_mentioned(recwarn):
+    first, then = simulate("Transient", end_time=0.3), 'Transient" start_time="{}'
+    ran(slider(), first + simulate(then.format(0.3), duration=0.1))
+    assert not [w for w in recwarn if "start_time" in str(w.message)]
+    with pytest.warns(PlantWarning, match=r"start_time=5 changes nothing.*here 0\.3 s"):
+        run = ran(slider(), first + simulate(then.format(5), duration=0.1))
+    assert mass(run)[0] == pytest.approx(falls(run.result.time), abs=1e-8) and run.time == 0.4
 
 
 def test_a_deck_without_output_gives_the_bodies():
