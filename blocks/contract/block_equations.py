@@ -34,6 +34,7 @@ from blocks.contract.memories import (
     External,
     ExternalOutput,
     Memory,
+    NearestValue,
     SampledMemory,
     Slope,
 )
@@ -308,13 +309,19 @@ class Equations(TickEquations):
         (value,) = call.call([self._time, u], False, True)
         return as_array(value)
 
-    def accepted(self, name: str, expression: Any, initial: Any, size: int | None = None) -> Array:
+    def accepted(
+        self, name: str, expression: Any, initial: Any, size: int | None = None, nearest: bool = False
+    ) -> Array:
         """Memory that takes the value of `expression` after every accepted step and event.
 
         `expression` may be a function of the memory itself: ``lambda old: np.maximum(old, u)``.
+
+        nearest : of several values, as of an angle, it takes that which is nearest to the old one: whoever
+            looks for an equilibrium follows it on the way there, and ``initial=`` may set it
         """
         width = size if callable(expression) else column(expression).numel()
-        array = self._memory(AcceptedMemory, name, initial, width)
+        kind = NearestValue if flag(nearest, "nearest", BlockError) else AcceptedMemory
+        array = self._memory(kind, name, initial, width)
         value = expression(array) if callable(expression) else expression
         self._complete(array, AcceptedMemory, value, "accepted value")
         return array

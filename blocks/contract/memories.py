@@ -295,6 +295,13 @@ class AcceptedMemory(Evolving):
 
 
 @dataclass(frozen=True)
+class NearestValue(AcceptedMemory):
+    """Which of its several values a signal has had last: a direction stands for many angles, turns apart."""
+
+    settable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
 class Started(Memory):
     """A memory whose value before the first instant is found there.
 

@@ -129,7 +129,9 @@ class TurnCounter(Block):
         def unwrapped(old: Array) -> Array:
             return u + period * np.floor((old + since - u) / period + 0.5)
 
-        b.output("y", unwrapped(b.accepted("y", unwrapped, np.full(u.size, float(self.initial)))))
+        b.output(
+            "y", unwrapped(b.accepted("y", unwrapped, np.full(u.size, float(self.initial)), nearest=True))
+        )
 
 
 LARGEST = 1.7e308  # stands for infinity where a memory must be finite

@@ -23,7 +23,12 @@ Equations = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # v (n,) -> r
 
 
 def damped_newton(
-    equations: Equations, start: np.ndarray, low: np.ndarray, high: np.ndarray, fulfilled: float = 0.0
+    equations: Equations,
+    start: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    fulfilled: float = 0.0,
+    arrived: Callable[[], None] = lambda: None,
 ) -> np.ndarray:
     """Unknowns (n,) at which Newton's method comes to rest; the caller checks that the equations hold there.
 
@@ -31,6 +36,7 @@ def damped_newton(
     ----------
     start, low, high : (n,)     first guess, bounds
     fulfilled : residual that counts as none
+    arrived : called where a step has ended at which the equations were asked last
 
     Each step solves the linearised equations by least squares, of least length; every equation counts by its
     own steepness, but one that unknowns change by less than `fulfilled` when they move by their whole size,
@@ -58,6 +64,7 @@ def damped_newton(
             factor /= 2
         else:
             break  # rounding, or no way on
+        arrived()
         v, residual, jacobian = trial, after, jacobian_there
     return v
 

@@ -40,7 +40,8 @@ class OperatingPoint:
     """The point at which a system is linearised or started: values by name.
 
     states, inputs, outputs : name -> (k,) array; a block alone has no "plant." before its names
-    sampled : name -> (k,) array of what is kept from tick to tick besides states
+    sampled : name -> (k,) array of what is kept from tick to tick besides states, and of angles that are
+        counted to be more than half a turn from where they begin
     residual : largest |x'| of the states that were to rest, in their own units per s, or change at a tick
     """
 

@@ -23,6 +23,10 @@ LONGER, LESS = 3.0, 0.25  # next step after a good one, and after one that was t
 DOWNHILL = 0.5  # of the time in which the fastest growing motion grows e times
 SHORTEST, LONGEST = 1e-12, 1e12  # s
 ARRIVED = 1e-13  # of the size of the unknowns: a step is none
+STANDING, IN_A_ROW = (
+    1e-8,
+    10,
+)  # so many steps that lead no further than this, once corrected: there is no more
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Descent:
     corrected(x) -> x         back onto the invariants
     still : (n,) bool         which of them are rates, that are zero at rest
     low, high : (n,)          bounds
+    arrived(x)                called where a step ends
     """
 
     rates: Callable[[np.ndarray], np.ndarray]
@@ -42,6 +47,7 @@ class Descent:
     still: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    arrived: Callable[[np.ndarray], None] = lambda x: None
 
 
 def relaxed(motion: Descent, start: np.ndarray) -> np.ndarray:
@@ -54,6 +60,7 @@ def _settled(motion: Descent, start: np.ndarray) -> np.ndarray:
     x = last = np.where(motion.still, 0.0, start)
     f, A = motion.rates(x), motion.slopes(x)
     h = 1.0 / (1.0 + np.sqrt(np.abs(A).max(initial=0.0)))
+    standing = 0
     for _ in range(int(np.clip(WORK / max(1, len(x)) ** 2, FEWEST, ROUNDS))):
         if not (np.isfinite(f).all() and np.isfinite(A).all()) or h < SHORTEST:
             return last
@@ -78,6 +85,10 @@ def _settled(motion: Descent, start: np.ndarray) -> np.ndarray:
         if length(moved - x) <= ARRIVED:  # at a bound
             break
         last, x = x, np.where(motion.still, 0.0, motion.corrected(moved))
+        motion.arrived(x)
+        standing = standing + 1 if length(x - last) <= STANDING else 0
+        if standing == IN_A_ROW:  # where rounding moves what invariants hold, steps never become none
+            break
         f, A = motion.rates(x), motion.slopes(x)
         h *= LONGER
         if h > LONGEST:  # it goes on for ever

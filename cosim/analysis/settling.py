@@ -11,6 +11,7 @@ from collections.abc import Callable
 import casadi as ca
 import numpy as np
 
+from cosim.analysis.followed_branches import FollowedBranches
 from cosim.analysis.operating import SystemAtPoint, static_of
 from cosim.analysis.relaxation import Descent, relaxed
 from cosim.analysis.tangent import Delays, Tangent
@@ -22,11 +23,15 @@ CORRECTIONS = 4  # steps back onto the invariants after each one downhill
 
 
 def settled(
-    model: SystemAtPoint, x_index: np.ndarray, h_index: np.ndarray, limits: tuple[np.ndarray, np.ndarray]
+    model: SystemAtPoint,
+    x_index: np.ndarray,
+    h_index: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+    branches: FollowedBranches,
 ) -> np.ndarray:
     """(x, h, w) of a system that is let go from where it stands: states x, what is sampled h, unknowns w.
 
-    x_index, h_index : places of what may move; limits : bounds of all of (x, h, w)
+    x_index, h_index : places of what may move; limits : bounds of all of (x, h, w); branches : go along
     """
     s, c, nx, nh = model.system, model.context, len(x_index), len(h_index)
     still = np.concatenate(
@@ -49,6 +54,10 @@ def settled(
 
         return there
 
+    def arrived(x: np.ndarray) -> None:
+        put(x)
+        branches.go_on()
+
     rates, slopes = _flow(model, tangent, free, h_index, time)
 
     def corrected(x: np.ndarray) -> np.ndarray:
@@ -63,7 +72,7 @@ def settled(
         for of, side in zip(limits, (-1.0, 1.0), strict=True)
     )
     resting = (np.arange(len(low)) >= nx) & (np.arange(len(low)) < len(free))
-    motion = Descent(at(rates), at(slopes), corrected, resting, low, high)
+    motion = Descent(at(rates), at(slopes), corrected, resting, low, high, arrived)
     found = relaxed(motion, np.concatenate([c.x[free], c.h[h_index]]))
     put(np.where(resting, 0.0, found))
     return np.concatenate([c.x[x_index], c.h[h_index], c.w])

@@ -13,6 +13,7 @@ from blocks.contract.block import Block
 from blocks.contract.memories import DiscreteState
 from blocks.errors import PlantloopError
 from cosim.analysis.damped_newton import damped_newton
+from cosim.analysis.followed_branches import FollowedBranches
 from cosim.analysis.operating import OperatingPoint, SystemAtPoint, model_of, static_of
 from cosim.analysis.settling import settled
 from cosim.analysis.sides import Sides
@@ -155,6 +156,7 @@ class _Trim:
                 c.x[slot.index] = 0.0
         self._choose_unknowns(free, fixed, at_ticks)
         self.low, self.high = self._limits(resting_names)
+        self.branches = FollowedBranches(model)
         self._write_equations(y, at_ticks)
 
     def _choose_unknowns(
@@ -284,17 +286,28 @@ class _Trim:
             lambda v: self._evaluate(v)[0], start, jac=lambda v: self._evaluate(v)[1],
             bounds=(self.low, self.high), xtol=1e-15, ftol=1e-15, gtol=1e-15, x_scale="jac",
         ).x  # fmt: skip
+        begun = self.branches.now
         for guess in (start, found):  # stiff equations hide the way from a sum of squares
             if self._misses(found, tolerance):
-                better = damped_newton(self._evaluate, guess, self.low, self.high, tolerance)
-                found = found if self._misses(better, tolerance) else better
+                found = self._by_newton(guess, found, begun, tolerance)
         if self._misses(found, tolerance) and self.lettings:
             self.lettings -= 1
             self._evaluate(start)
-            rest = settled(self.model, self.x_index, self.h_index, (self.low, self.high))
-            downhill = damped_newton(self._evaluate, rest, self.low, self.high, tolerance)
-            found = found if self._misses(downhill, tolerance) else downhill
+            rest = settled(self.model, self.x_index, self.h_index, (self.low, self.high), self.branches)
+            found = self._by_newton(rest, found, begun, tolerance)
         self._evaluate(found)
+        return found
+
+    def _by_newton(
+        self, guess: np.ndarray, found: np.ndarray, begun: np.ndarray, tolerance: float
+    ) -> np.ndarray:
+        """What damped Newton's method finds from a guess; where that misses, `found`, with angles as `begun`."""
+        better = damped_newton(
+            self._evaluate, guess, self.low, self.high, tolerance, arrived=self.branches.go_on
+        )
+        if not self._misses(better, tolerance):
+            return better
+        self.branches.begin_at(begun)
         return found
 
     def _misses(self, v: np.ndarray, tolerance: float) -> bool:
@@ -336,5 +349,5 @@ class _Trim:
             {n: np.array(v, dtype=float).ravel() for n, v in zip(s.outports, values, strict=True)},
             residual,
             model.prefix,
-            named(c.h, sampled),
+            named(c.h, sampled) | {n.removeprefix(model.prefix): v for n, v in self.branches.left()},
         )

@@ -141,7 +141,8 @@ def trim_table(
         here = {name: axis[k] for (name, axis), k in zip(grid.items(), place, strict=True)}
         asked = {what: dict(values) for what, values in given.items()}
         if guess is not None:
-            asked["x"] |= {n: v for n, v in guess.states.items() if n not in kept}
+            known = {**guess.states, **guess.sampled}
+            asked["x"] |= {n: v for n, v in known.items() if n not in kept}
             asked["u"] |= {n: guess.inputs[n] for n in listed(free, "free") if n in guess.inputs}
         for name, value in here.items():
             asked[kinds[name]][name] = value

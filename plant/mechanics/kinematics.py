@@ -120,7 +120,7 @@ class Kinematics:
             turns = ca.floor((ca.SX(old) + led - principal) / (2 * math.pi) + 0.5)
             return principal + 2 * math.pi * turns
 
-        return nearest(self._b.accepted(name, nearest, initial=0.0))
+        return nearest(self._b.accepted(name, nearest, initial=0.0, nearest=True))
 
     def _rate(self, angle: ca.SX) -> ca.SX:
         """How fast an expression of the coordinates changes."""

@@ -72,3 +72,24 @@ def test_a_first_step_does_not_leap_over_the_next_hilltop(side):
         lambda x: x, np.array([False, True]), np.full(2, -np.inf), np.full(2, np.inf),
     )  # fmt: skip
     assert relaxed(motion, np.array([1.45 * side, 0.0])) == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_steps_that_invariants_take_back_come_to_an_end():
+    """On the circle r = 1, where rounding pushes outwards: x settles at its lowest point and stays there."""
+    asked = []
+
+    def rates(x):
+        asked.append(x)
+        along = np.array([-x[1], x[0]])
+        return -x[0] * along + 1e-9 * x
+
+    def slopes(x):
+        along, across = np.array([-x[1], x[0]]), x
+        return x[1] * np.outer(along, along) + 1e-12 * np.outer(across, across)
+
+    free = np.zeros(2, bool)
+    motion = Descent(
+        rates, slopes, lambda x: x / np.linalg.norm(x), free, np.full(2, -np.inf), np.full(2, np.inf)
+    )
+    assert relaxed(motion, np.array([1.0, 0.0])) == pytest.approx([0.0, -1.0], abs=1e-6)
+    assert len(asked) < 300
