@@ -16,6 +16,13 @@ class FactSheet(dict[str, Any]):
         return "\n".join(f"{name:<{widest}}  {_line(value, WIDTH - widest)}" for name, value in self.items())
 
 
+class NamedFacts(dict[str, Any]):
+    """Facts about one of many things, with its "name" and "type", by which a `FactSheet` shows it."""
+
+    def __str__(self) -> str:
+        return f"{self['name']} ({self['type']})"
+
+
 def _line(value: Any, width: int) -> str:
     """One entry within `width` characters."""
     if isinstance(value, Mapping):
@@ -27,7 +34,7 @@ def _line(value: Any, width: int) -> str:
 
 def _word(value: Any) -> str:
     """A value inside a line."""
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not isinstance(value, NamedFacts):
         return f"({', '.join(f'{key} {_word(v)}' for key, v in value.items())})"
     return " ".join(str(value).split()) if value is not None else "-"
 

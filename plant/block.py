@@ -43,6 +43,7 @@ from plant.equations.quantities import Quantities
 from plant.equations.role import Role
 from plant.equations.start_states import StartStates, start_states
 from plant.equations.states import States, declare_states
+from plant.equations.unread_inputs import mention_unread_inputs
 from plant.equations.unsupported import (
     constraints_of,
     cure_of_jumps,
@@ -201,6 +202,7 @@ class Plant(Block):
             mention_unused(plant.model, plant._roles)
             mention_algebraic(plant.model, plant.formulas)
             mention_exchanged(plant.model)
+            mention_unread_inputs(plant.model, plant.formulas)
             with shared():  # one session of what routines run in
                 plant = plant._assembled(time)
                 mention_unread(plant.model, tunable, plant.numbers_read)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blocks.fact_sheet import FactSheet
+from blocks.fact_sheet import FactSheet, NamedFacts
 from plant.assembly.assemble import Assembly
 from plant.mechanics.mechanism import GROUND, Mechanism
 
@@ -13,15 +13,17 @@ def joints_of(mechanism: Mechanism) -> list[dict[str, Any]]:
     """Name, type, place, bodies, coordinates with units and degrees of freedom of every joint of the tree."""
     links = mechanism.links
     return [
-        {
-            "name": link.name,
-            "type": link.joint.name,
-            "where": link.where,
-            "parent": "ground" if link.parent == GROUND else links[link.parent].body.where,
-            "body": link.body.where,
-            "coordinates": [f"{name} [{unit}]" for name, unit in link.joint.coordinates],
-            "dof": link.joint.nv,
-        }
+        NamedFacts(
+            {
+                "name": link.name,
+                "type": link.joint.name,
+                "where": link.where,
+                "parent": "ground" if link.parent == GROUND else links[link.parent].body.where,
+                "body": link.body.where,
+                "coordinates": [f"{name} [{unit}]" for name, unit in link.joint.coordinates],
+                "dof": link.joint.nv,
+            }
+        )
         for link in links
     ]
 

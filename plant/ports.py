@@ -57,6 +57,16 @@ class Port:
     filter: float = 0.0
     units: Found = field(default=(), repr=False)
 
+    def __str__(self) -> str:
+        """Its name and what its signals are, with their units where known, and its own samples."""
+        units = self.units if len(self.units) == self.size else self.units * self.size
+        named = [
+            label if unit is None or label.endswith("]") else f"{label} [{unit.name}]"
+            for label, unit in zip(self.labels, units or (None,) * self.size, strict=True)
+        ]
+        sampled = f" every {self.sampling_period} s" if self.sampling_period else ""
+        return f"{self.name} ({', '.join(named)}){sampled}"
+
     @property
     def unit(self) -> Units:
         """Units of its signals as a block declares them."""

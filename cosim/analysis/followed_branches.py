@@ -1,6 +1,6 @@
-"""Signals with several values, such as angles, while an equilibrium is looked for: the one nearest to the last.
+"""Signals with several values, such as angles, on the way to an equilibrium: the one nearest to the last.
 
-A run keeps count of the turns of an angle step by step. On the way to an equilibrium the same holds from point to
+A run counts the turns of an angle step by step. On the way to an equilibrium they are counted from point to
 point, or the torque of a bushing that is turned by more than half a turn would jump there.
 """
 

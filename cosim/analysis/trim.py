@@ -301,7 +301,7 @@ class _Trim:
     def _by_newton(
         self, guess: np.ndarray, found: np.ndarray, begun: np.ndarray, tolerance: float
     ) -> np.ndarray:
-        """What damped Newton's method finds from a guess; where that misses, `found`, with angles as `begun`."""
+        """What damped Newton's method finds from a guess; where it misses, `found` and angles as `begun`."""
         better = damped_newton(
             self._evaluate, guess, self.low, self.high, tolerance, arrived=self.branches.go_on
         )

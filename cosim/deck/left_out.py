@@ -1,4 +1,4 @@
-"""State of a deck that a file written by Save does not hold: TIME, turns, values of sensors, poses."""
+"""State of a deck that a file written by Save does not hold: TIME, turns, what sensors did, poses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import casadi as ca
+import numpy as np
+
 from cosim.block_alone import ALONE
 from cosim.deck.full_turns import remembered
-from plant.elements import Constraint_Coupler, Constraint_Joint, Model, Post_Request, Sensor_Evaluate
+from cosim.engines.methods.crossing_rates import crossings_of, thresholds
+from plant.elements import (
+    Constraint_Coupler,
+    Constraint_Joint,
+    Model,
+    Post_Request,
+    Sensor_Evaluate,
+    Sensor_Event,
+)
 from plant.equations.controls import stored_name
 from plant.mechanics.joints import JOINT_TYPES
 
@@ -36,6 +47,12 @@ def left_out(stage: Stage) -> Iterator[str]:
     values = dict(_stored(stage))
     if kept := [f"SENVAL({id}) = {value:.6g}" for id, value in values.items() if value]:
         yield f"values of sensors are not in the file: {_listed(kept)} becomes 0. Go on in one deck"
+    if on := list(_on_their_values(stage)):
+        yield (
+            f"the file does not say that {_listed(on)} has fired where the plant stands, so that the first "
+            "Simulate behind Load_Model has the event once more. Go on in one deck, write Deactivate before "
+            "Save, or that Simulate twice where it ends the first"
+        )
     if stage.begun and (off := list(_off_since_design(stage.model))):
         yield (
             f"the design that constraints keep which are switched off is not in the file: {_listed(off)} "
@@ -65,6 +82,24 @@ def _stored(stage: Stage) -> Iterator[tuple[int, float]]:
         slot = stage.system.held.get(f"{ALONE}.{stored_name(sensor)}")
         if slot is not None:
             yield sensor.id, float(stage.context.h[slot.index][0])
+
+
+def _on_their_values(stage: Stage) -> Iterator[str]:
+    """Sensors that stand on their value and have fired: a run that begins there has the event anew."""
+    system, context = stage.system, stage.context
+    if not system.events:
+        return
+    g = system.function("crossings where a deck stands", lambda: [ca.densify(crossings_of(system))])
+    values = np.array(g(context.t, context.x, context.h, context.w, context.p)).ravel()
+    met = (np.abs(values) <= thresholds(system)) & (context.signs != 0.0)
+    fired = {
+        event.unmet
+        for event, on, sign in zip(system.events, met, context.signs, strict=True)
+        if on and event.direction in (0, sign)
+    }
+    for sensor in stage.model.all(Sensor_Event):
+        if sensor.unmet in fired:
+            yield f"{sensor.tag} {sensor.id}"
 
 
 def _off_since_design(model: Model) -> Iterator[str]:

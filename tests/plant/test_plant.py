@@ -455,6 +455,19 @@ def test_info_tells_what_the_model_is_made_of(pendulum):
     assert [joint["type"] for joint in info["joints"]] == ["TRANSLATIONAL", "REVOLUTE"]
     assert info["joints"][0]["parent"] == "ground" and "Slider" in info["joints"][1]["parent"]
     assert [port.name for port in info["inputs"]] == ["control_force", "disturbance_force"]
+    printed = str(info)
+    for line in (
+        "2: slider_on_ground (TRANSLATIONAL), hinge (REVOLUTE)",
+        "2: control_force (Fc [N]), disturbance_force (Fd [N])",
+        "2: pendulum (theta [rad], omega [rad/s]), ...",
+    ):
+        assert f"  {line}\n" in printed
+
+
+def test_a_port_prints_with_what_its_signals_are(pendulum):
+    assert str(pendulum.with_port("slider", sampling_period=0.01).outputs["slider"]).endswith(" every 0.01 s")
+    (request,) = pendulum.requests.values()
+    assert str(request) == "request_hinge (expr2 [m], expr3 [rad], expr4 [N])"
 
 
 @pytest.mark.slow

@@ -58,6 +58,26 @@ def test_nothing_where_nothing_is_lost():
     assert said(ROTOR, 0.3)[0] == []
 
 
+ENDING = '<Sensor_Event id="1" type="EXPRESSION" expr="{}" value="0.9" compare="{}" return="TRUE"/>'
+
+
+@pytest.mark.parametrize(
+    ("expr", "compare"), [("AZ(21,11)", "GE"), ("1.8-AZ(21,11)", "LE"), ("AZ(21,11)", "EQ")]
+)
+def test_a_sensor_that_ended_the_simulation_before(expr, compare):
+    """It fires at 0.1 s; what is loaded stands on its value, and ends there at once where nothing is done."""
+    sensor = ENDING.format(expr, compare)
+    load = '<Load_Model model_file="later.xml"/>'
+    lines, results = said(ROTOR + sensor, 0.5, load + 2 * simulate("Transient", duration=0.2))
+    assert "Sensor_Event 1 has fired where the plant stands" in lines[-1] and len(lines) == 1
+    assert [r.time[-1] - r.time[0] for r in results] == pytest.approx([0.1, 0.0, 0.2])
+    assert said(ROTOR + sensor, 0.05)[0] == []
+    lines, results = said(
+        ROTOR + sensor, 0.5, off("SENSOR", 1) + SAVED + load + simulate("Transient", duration=0.2)
+    )
+    assert len(lines) == 1 and results[-1].time[-1] == pytest.approx(0.2)
+
+
 SCREWED = (
     ROTOR.replace("REVOLUTE", "CYLINDRICAL")
     + '<Constraint_Joint id="2" type="SCREW" i_marker_id="21" j_marker_id="11" pitch="0.5"/>'
