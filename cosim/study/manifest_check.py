@@ -30,9 +30,12 @@ def _count(least: int) -> Check:
     return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST
 
 
+def _numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(type(v) in (int, float) and math.isfinite(v) for v in value)
+
+
 def _times(value: Any) -> bool:
-    real = isinstance(value, list) and all(type(v) in (int, float) and math.isfinite(v) for v in value)
-    return real and all(a <= b for a, b in pairwise(value))
+    return _numbers(value) and all(a <= b for a, b in pairwise(value))
 
 
 def _stored(value: Any) -> bool:
@@ -47,6 +50,7 @@ EXPECTED: Mapping[str, tuple[str, Check]] = {
     **dict.fromkeys(("variants", "parameters", "metrics", "requirements", "sampled"), ("texts", _texts)),
     "stored": ("a size and labels for each signal", _stored),
     "times": ("finite numbers that never decrease", _times),
+    "spans": ("finite numbers", _numbers),
     "keep": ("a text", _text),
     "dtype": ("float32 or float64", lambda value: value in ("float32", "float64")),
     "study_file": ("a text", _text),

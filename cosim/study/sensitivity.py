@@ -18,6 +18,7 @@ METHODS = ("auto", "sobol", "morris", "regression", "pawn", "rbd_fast")
 FEWEST = 10  # fewest cases
 PAWN = 1000  # most cases: distributions are compared exactly
 PARTS = 10
+STEP = (LEVELS // 2) / (LEVELS - 1)  # share of the way from low to high that a move of Morris' design goes
 
 
 def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.DataFrame:
@@ -51,8 +52,8 @@ def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.Data
     design = {SALTELLI: "sobol", MORRIS: "morris"}.get(result.store.manifest.design)
     if method in ("sobol", "morris") or (method == "auto" and design is not None):
         return _of_design(result, y, metric, design, method)
-    names = [n for n in result.store.manifest.parameters if table[n].nunique() > 1]
     fine = np.isfinite(y)
+    names = [n for n in result.store.manifest.parameters if table[n].nunique() > 1]
     if not names:
         raise PlantloopError("no parameter of this study varies.")
     fewest = max(FEWEST, len(names) + 2)
@@ -60,12 +61,14 @@ def sensitivity(result: StudyView, metric: str, method: str = "auto") -> pd.Data
         raise PlantloopError(
             f"{int(fine.sum())} cases have a value of '{metric}', expected {fewest} or more.", path=metric
         )
-    x, y = table[names].to_numpy(dtype=float)[fine], y[fine]
+    names = [n for n in names if table[n][fine].nunique() > 1]
+    if not names:
+        raise PlantloopError(f"no parameter varies among the cases with a value of '{metric}'.", path=metric)
+    x, y = scaled(table[names].to_numpy(dtype=float)[fine], axis=0)[0], scaled(y[fine])[0]
     found: dict[str, np.ndarray] = {}
     if method in ("auto", "regression"):
-        scaled = (x - x.mean(0)) / x.std(0)
-        spread = y.std() or 1.0
-        found["regression"] = np.linalg.lstsq(scaled, (y - y.mean()) / spread, rcond=None)[0]
+        columns, spread = (x - x.mean(0)) / x.std(0), y.std() or 1.0
+        found["regression"] = np.linalg.lstsq(columns, (y - y.mean()) / spread, rcond=None)[0]
         ranks = np.apply_along_axis(rankdata, 0, x)
         with np.errstate(all="ignore"):
             correlation = [np.corrcoef(r, rankdata(y))[0, 1] for r in ranks.T]
@@ -102,39 +105,77 @@ def _of_design(
             path=metric,
         )
     if design == "sobol":
-        found = sobol_indices(groups[fine])
+        found = sobol_indices(groups[fine], _points(result, size)[fine])
     else:
         x = np.full((m.count, len(m.sampled)), np.nan)
         x[table.index.to_numpy()] = table[list(m.sampled)].to_numpy(dtype=float)
-        found = elementary_effects(x.reshape(-1, size, len(m.sampled))[fine], groups[fine])
+        spans = np.array(m.spans or np.full(len(m.sampled), np.nan))
+        found = elementary_effects(x.reshape(-1, size, len(m.sampled))[fine], groups[fine], spans)
     frame = pd.DataFrame(found, index=pd.Index(m.sampled, name="parameter"))
     return frame.sort_values(frame.columns[-1 if design == "sobol" else 0], ascending=False)
 
 
-def sobol_indices(groups: np.ndarray) -> dict[str, np.ndarray]:
-    """First-order and total indices from values of Saltelli's groups, (groups, parameters + 2)."""
-    centred = groups - groups.mean()
+def _points(result: StudyView, size: int) -> np.ndarray:
+    """The point of the grid of a sweep, or the variant, that each group of `size` cases belongs to."""
+    m, table = result.store.manifest, result.table
+    others = [n for n in ("variant", *m.parameters) if n in table and n not in m.sampled]
+    found = np.zeros(m.count, int)
+    if others:
+        found[table.index.to_numpy()] = table.groupby(others, sort=False).ngroup()
+    return found[::size]
+
+
+def scaled(values: np.ndarray, axis: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Finite values times a power of 2, the largest below 1, and the exponents that undo it.
+
+    No digit is lost; squares of values beyond 1e154 are inf, those below 1e-162 are 0.
+    axis : that shares a power; None: all
+    """
+    _, exponent = np.frexp(np.abs(values).max(axis=axis, initial=0.0))
+    return np.ldexp(values, -exponent), exponent
+
+
+def _less_mean(values: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Values, (groups, n), less the mean of all that belong to the same point."""
+    means = np.bincount(points, values.mean(axis=1)) / np.maximum(np.bincount(points), 1)
+    return np.asarray(values - means[points, None])
+
+
+def sobol_indices(groups: np.ndarray, points: np.ndarray) -> dict[str, np.ndarray]:
+    """First-order and total indices from values of Saltelli's groups, (groups, parameters + 2).
+
+    points : (groups,) whole numbers: what differs between them (a sweep, variants) is no part of the variance
+    """
+    centred = _less_mean(scaled(groups)[0], points)
     a, mixed, b = centred[:, :1], centred[:, 1:-1], centred[:, -1:]
-    variance = centred[:, [0, -1]].var() or np.nan  # without variance there are no shares of it
+    # without variance there are no shares of it
+    variance = (_less_mean(centred[:, [0, -1]], points) ** 2).mean() or np.nan
     return {
         "first order": (b * (mixed - a)).mean(axis=0) / variance,  # table 2 (b)
         "total": 0.5 * ((a - mixed) ** 2).mean(axis=0) / variance,  # table 2 (f)
     }
 
 
-def elementary_effects(x: np.ndarray, groups: np.ndarray) -> dict[str, np.ndarray]:
-    """Mean of sizes, mean and standard deviation of effects; x (groups, n + 1, n), values (groups, n + 1)."""
+def elementary_effects(x: np.ndarray, groups: np.ndarray, spans: np.ndarray) -> dict[str, np.ndarray]:
+    """Mean of sizes, mean and standard deviation of effects of the whole way from low to high.
+
+    x : (groups, n + 1, n), values (groups, n + 1); spans : (n,), high - low; nan: a move is `STEP` of it
+    """
+    groups, exponent = scaled(groups)
     moves, changes = np.diff(x, axis=1), np.diff(groups, axis=1)
     moved = (moves != 0).argmax(axis=2)
-    share = (LEVELS // 2) / (LEVELS - 1)
-    sign = np.sign(np.take_along_axis(moves, moved[:, :, None], axis=2)[:, :, 0])
+    move = np.take_along_axis(moves, moved[:, :, None], axis=2)[:, :, 0]
+    with np.errstate(invalid="ignore"):  # a parameter with one value does not move
+        share = move / spans[moved]  # of whole numbers it may be another than that of the levels
+    share = np.where(np.isnan(share), np.sign(move) * STEP, share)
     effects = np.empty(changes.shape)  # column k is that of parameter k
-    np.put_along_axis(effects, moved, changes * sign / share, axis=1)
-    return {
+    np.put_along_axis(effects, moved, changes / share, axis=1)
+    found = {
         "mean size": np.abs(effects).mean(axis=0),
         "mean": effects.mean(axis=0),
         "deviation": effects.std(axis=0, ddof=1),
     }
+    return {name: np.ldexp(value, exponent) for name, value in found.items()}
 
 
 def _parts(count: int) -> list[np.ndarray]:

@@ -69,6 +69,7 @@ class Manifest:
     files: Mapping[str, str] = field(default_factory=dict)  # name in inputs/ -> sha256
     design: str = ""  # of the samples, if it is one of `cosim.study.sample_draws.DESIGNS`
     sampled: tuple[str, ...] = ()  # parameters of the design, in its order
+    spans: tuple[float, ...] = ()  # of each of these, from its lower to its upper bound
     other_names: Mapping[str, str] = field(default_factory=dict)  # outputs of subsystems -> stored signals
     units: Mapping[str, str] = field(default_factory=dict)
     signal_units: Mapping[str, str] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class Manifest:
             lists = {
                 n: tuple(given[n]) for n in ("variants", "parameters", "metrics", "requirements", "times")
             }
-            lists["sampled"] = tuple(given.get("sampled", ()))
+            lists |= {n: tuple(given.get(n, ())) for n in ("sampled", "spans")}
             return Manifest(**given | {"stored": stored} | lists)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error

@@ -244,6 +244,7 @@ class Study:
         file = "" if self._place.source.path == CALL else next(iter(self._files), "")
         sampling = self.tables.sampling
         design = sampling.method if plan is self.plan and sampling and sampling.method in DESIGNS else ""
+        spread = [one.bounds for one in sampling.parameters.values()] if sampling is not None else []
         return Manifest(
             plan.name,
             len(plan.cases),
@@ -261,6 +262,7 @@ class Study:
             design=design,
             other_names={n: full for n, full in ready.system.shown.items() if full in stored and n != full},
             sampled=tuple(sampling.parameters) if sampling is not None and design else (),
+            spans=tuple(high - low for low, high in spread) if design else (),
             **units_of(ready.system, ready.stored, plan.cases.flat),
         )
 

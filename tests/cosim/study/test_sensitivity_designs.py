@@ -177,3 +177,74 @@ def test_ten_cases_are_enough_and_a_regression_is_sorted_by_numbers_not_by_ranks
     assert found["rank correlation"]["q"] > 0.999 > found["rank correlation"]["p"]
     with pytest.raises(PlantloopError, match="9 cases have a value of 'y', expected 10 or more"):
         sensitivity(view_of(table.iloc[:9], ["q", "p"]), "y", "regression")
+
+
+@pytest.mark.parametrize("power", [600, -700])
+def test_sizes_of_metrics_whose_squares_are_no_doubles(tmp_path, power):
+    """Squares of numbers beyond 1e154 are inf, those below 1e-162 are 0: indices were 0 and nan."""
+    y = "final(a.y) + 2*final(b.y)*final(b.y)"
+    metrics = {"y": y, "big": f"2^({power})*({y})"}
+    for method, runs, factor in (("saltelli", 64, 1.0), ("lhs", 24, 1.0), ("morris", 60, 2.0**power)):
+        s = sampled("ab", method, runs, (0.0, 1.0), metrics, tmp_path / method)
+        plain, big = s.sensitivity("y"), s.sensitivity("big")
+        assert np.isfinite(plain.to_numpy()).all() and plain.to_numpy().any()
+        pd.testing.assert_frame_equal(big, plain * factor, check_exact=True)
+
+
+def test_parameters_whose_squares_are_no_doubles():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"a": rng.random(50), "b": rng.random(50)})
+    table["y"] = table["a"] - 2 * table["b"]
+    plain = sensitivity(view_of(table, ["a", "b"]), "y", "regression")
+    large = sensitivity(view_of(table.assign(a=2.0**900 * table["a"]), ["a", "b"]), "y", "regression")
+    pd.testing.assert_frame_equal(large, plain, check_exact=True)
+
+
+def test_a_parameter_that_varies_only_where_the_metric_has_no_value():
+    """Its standard deviation among the others is 0: all coefficients were nan."""
+    table = pd.DataFrame({"a": np.arange(12.0), "b": [0.0] * 11 + [1.0]})
+    table["y"] = [*(3.0 * np.arange(11.0)), np.nan]
+    found = sensitivity(view_of(table, ["a", "b"]), "y", "regression")
+    assert list(found.index) == ["a"] and found["regression"]["a"] == pytest.approx(1.0, abs=1e-12)
+    with pytest.raises(PlantloopError, match="no parameter varies among the cases with a value of 'y'"):
+        sensitivity(view_of(table.assign(a=[1.0] * 11 + [2.0]), ["a", "b"]), "y", "regression")
+
+
+def test_a_sweep_and_variants_are_no_part_of_the_variance(tmp_path):
+    """y = 100 c + a + 2 b, c swept: 0.2 and 0.8 of what a and b spread; with c they were 1e-4 and 3e-4.
+
+    y = c a + b, c of 1 and 3: the variances at the points, of a 1 and 9 times that of b, add up: 10 / 12.
+    """
+    metrics = {"y": "100*final(c.y) + final(a.y) + 2*final(b.y)", "z": "final(c.y)*final(a.y) + final(b.y)"}
+    s = Study(
+        constants("abc"), until=0.1, metrics=metrics, sweep={"c.value": [1.0, 3.0]},
+        sampling={
+            "method": "saltelli", "runs": 4 * 512,
+            "parameters": {n: {"low": 0.0, "high": 1.0} for n in ("a.value", "b.value")},
+        },
+        store={"keep": "summary"},
+    ).run(tmp_path / "a", workers=1)  # fmt: skip
+    for metric, first in (("y", 0.2), ("z", 10 / 12)):
+        found = s.sensitivity(metric)
+        for column in ("first order", "total"):
+            assert found[column]["a.value"] == pytest.approx(first, abs=0.01)
+            assert found[column]["b.value"] == pytest.approx(1 - first, abs=0.01)
+
+
+def test_elementary_effects_of_whole_numbers(tmp_path):
+    """y = n, n of 0, 1, 2: the whole way is 2. A move is half of it, not 2/3: it was 1.5."""
+    s = Study(
+        constants("ab"), until=0.1, metrics={"y": "final(a.y) + 3*final(b.y)"},
+        sampling={
+            "method": "morris", "runs": 30,
+            "parameters": {
+                "a.value": {"distribution": "randint", "low": 0, "high": 3},
+                "b.value": {"low": -1.0, "high": 1.0},
+            },
+        },
+        store={"keep": "summary"},
+    ).run(tmp_path / "a", workers=1)  # fmt: skip
+    found = open_study(tmp_path / "a").sensitivity("y")
+    assert found["mean size"]["a.value"] == pytest.approx(2.0, rel=1e-12)
+    assert found["mean size"]["b.value"] == pytest.approx(6.0, rel=1e-12)
+    assert s.sensitivity("y").equals(found)
