@@ -253,7 +253,7 @@ class StoredCase:
         wide = {name: v if v.ndim == 2 else v[:, None] for name, v in found.items()}
         kept = np.zeros(len(m.times), bool)
         for values in wide.values():
-            kept |= np.isfinite(values).any(axis=1)
+            kept |= ~np.isnan(values).all(axis=1)  # inf may be stored
         if not kept.any():
             raise PlantloopError(
                 f"no signals are stored of case {self.number}.",

@@ -21,6 +21,7 @@ from cosim.study.verdicts import with_verdicts
 BATCH = 4 * 2**20  # bytes of rows that are in memory at a time
 MOST = 1024  # runs between two looks
 FINISHED, STOPPED, FAILED = "done", "stopped", "failed"
+BEYOND = "stored as inf, beyond the largest number of float32:"  # in the message of a case, before signals
 WARNINGS = "warnings"  # column of the messages of blocks that watch a signal, if there are any
 
 
@@ -222,7 +223,9 @@ def _keep_signals(
     places = places[:count]
     place = slice(into[0], into[-1] + 1) if into[-1] - into[0] == len(into) - 1 else into
     columns = slice(count) if ready.gridded[:count].all() else places
-    signals[place, :count] = starts.rows[:, columns, 1 : 1 + width]
+    given = starts.rows[:, columns, 1 : 1 + width]
+    with np.errstate(over="ignore"):
+        signals[place, :count] = given
     signals[place, count:] = np.nan
     for k in np.flatnonzero((starts.logged < len(ready.times)) | (starts.stopped > 0)):
         logged = places < starts.logged[k]
@@ -233,6 +236,18 @@ def _keep_signals(
         for name in plan.measures.requirements:
             fine &= table[name].astype(bool)
         signals[into[fine]] = np.nan
+    if signals.dtype != given.dtype:
+        lost = (np.isinf(signals[place, :count]) & np.isfinite(given)).any(axis=1)
+        for k in np.flatnonzero(lost.any(axis=1)):
+            text = f"{BEYOND} {', '.join(_names_of_columns(ready, np.flatnonzero(lost[k])))}"
+            table["message"][k] = f"{table['message'][k]}\n{text}".lstrip()
+
+
+def _names_of_columns(ready: Prepared, columns: np.ndarray) -> list[str]:
+    """The stored signals that some columns of the store belong to, each once."""
+    tree = ready.system.tree(ready.stored)
+    ends = np.cumsum([tree[name].size for name in ready.stored])
+    return [ready.stored[k] for k in np.unique(np.searchsorted(ends, columns, side="right"))]
 
 
 def _unmeasured(plan: StudyPlan, count: int) -> dict[str, np.ndarray]:
@@ -271,6 +286,7 @@ def _measured(plan: StudyPlan, ready: Prepared, starts: Starts, status: np.ndarr
 
 
 __all__ = [
+    "BEYOND",
     "FAILED",
     "FINISHED",
     "ROBUSTNESS",

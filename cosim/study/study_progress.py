@@ -11,7 +11,7 @@ from blocks.contract.user_lines import warn_user
 from cosim.progress import check_progress, coloured
 from cosim.run.watched import WatchedSignalWarning
 from cosim.study.integral_check import warn_of_integrals
-from cosim.study.running import WARNINGS
+from cosim.study.running import BEYOND, WARNINGS
 from cosim.study.store import StudyStore
 from cosim.study.study_plan import StudyPlan
 from cosim.study.work import Tally
@@ -41,9 +41,11 @@ class StudyProgress:
 def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
     """Warn once per message of blocks that watch a signal: in how many cases, and which was the first.
 
-    And of integrals that the steps do not resolve.
+    And of integrals that the steps do not resolve, and of signals whose type is too small for them.
     """
     warn_of_integrals(store, plan)
+    if plan.store.dtype == "float32":
+        _warn_of_lost_numbers(store)
     if not plan.watches or WARNINGS not in (table := store.table()):
         return  # no block watches, or no case is done
     said = table[WARNINGS]
@@ -54,6 +56,20 @@ def warn_of_cases(store: StudyStore, plan: StudyPlan) -> None:
     for line, cases in found.items():
         often = f"in {len(cases)} of {len(said)} cases, case {cases[0]} the first"
         warn_user(f"{line} ({often}).", WatchedSignalWarning)
+
+
+def _warn_of_lost_numbers(store: StudyStore) -> None:
+    """Warn of cases whose signals are beyond what the store holds, and were stored as inf."""
+    messages = store.table()["message"]
+    lost = messages[messages.str.contains(BEYOND, regex=False)]
+    if len(lost):
+        text = str(lost.iloc[0])
+        often = f"in {len(lost)} of {len(messages)} cases, case {lost.index[0]} the first"
+        warn_user(
+            f"signals were {text[text.index(BEYOND) :]} ({often}). "
+            'Say dtype = "float64" in [store] to keep them.',
+            UserWarning,
+        )
 
 
 @contextmanager
