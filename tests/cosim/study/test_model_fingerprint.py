@@ -1,6 +1,12 @@
 """What of a model besides its equations makes results others: code, values and files, down to some depth."""
 
+import collections
 import dataclasses
+import enum
+import fractions
+import functools
+import importlib
+import sys
 import threading
 from functools import partial
 
@@ -24,12 +30,21 @@ def nested(value, levels):
     return value
 
 
-def test_numbers_are_looked_at_twelve_levels_deep_and_no_further():
-    assert DEPTH == 12 and texts(nested(1.0, 12)) != texts(nested(2.0, 12))
-    assert texts(nested(1.0, 13)) == texts(nested(2.0, 13))
+def test_numbers_are_looked_at_many_levels_deep_and_no_further():
+    assert texts(nested(1.0, DEPTH)) != texts(nested(2.0, DEPTH))
+    assert texts(nested(1.0, DEPTH + 1)) == texts(nested(2.0, DEPTH + 1))
     round_and_round = []
     round_and_round.append(round_and_round)
-    assert texts(round_and_round) == ["list"] * (DEPTH + 1)
+    assert texts(round_and_round) == ["list", "list", "number 0 again"]
+
+
+def test_which_object_comes_again_counts():
+    a, b = [1], [1]
+    assert texts([a, b, a]) != texts([a, b, b])
+    both = (a, b)
+    for _ in range(30):  # each level twice: 2^30 texts without a note of what was there
+        both = (both, both)
+    assert len(texts(both)) < 200
 
 
 @dataclasses.dataclass
@@ -97,6 +112,35 @@ SOURCES = {
         "class C:\n    def g(self, u): return {} * u\n    def f(self, t, u): return self.g(u)\nf = C().f"
     ),
     "an object of the module": "class C: pass\nP = C()\nP.k = {}\ndef f(t, u): return P.k * u",
+    "a class attribute": "class C:\n    k = {}\n    def __call__(self, t, u): return self.k * u\nf = C()",
+    "a class attribute above": (
+        "class B:\n    k = {}\nclass C(B):\n    def __call__(self, t, u): return self.k * u\nf = C()"
+    ),
+    "a method above": "class B:\n    def __call__(self, t, u): return {}\nclass C(B): pass\nf = C()",
+    "a class of the module": "class C:\n    k = {}\ndef f(t, u): return C.k * u",
+    "a static method": (
+        "class C:\n    @staticmethod\n    def g(u): return {} * u\n"
+        "    def __call__(self, t, u): return self.g(u)\nf = C()"
+    ),
+    "a property": (
+        "class C:\n    @property\n    def k(self): return {}\n"
+        "    def __call__(self, t, u): return self.k\nf = C()"
+    ),
+    "a class attribute of a dataclass": (
+        "@dataclasses.dataclass\nclass C:\n    a: float = 1.0\n    k = {}\n"
+        "    def __call__(self, t, u): return self.k\nf = C()"
+    ),
+    "a cached function": "@functools.lru_cache\ndef g(u): return {} * u\ndef f(t, u): return g(u)",
+    "a table": "K = pd.DataFrame({{'a': [1.0, {}]}})\ndef f(t, u): return K.a[1] * u",
+    "a table's column": "K = pd.DataFrame({{'a{}': [1.0, 2.0]}})\ndef f(t, u): return K.iloc[0] * u",
+    "a column of texts": "K = pd.Series(['a', 'b{}'])\ndef f(t, u): return K[1]",
+    "a table's index": "K = pd.Series([1.0, 2.0], [0.0, {}])\ndef f(t, u): return K[2.0] * u",
+    "an array of objects": "K = np.array([1, '{}'], dtype=object)\ndef f(t, u): return K[1]",
+    "a fraction": "K = fractions.Fraction({}, 7)\ndef f(t, u): return K * u",
+    "a dict that counts": "K = collections.Counter(a={})\ndef f(t, u): return K['a'] * u",
+    "a queue": "K = collections.deque([{}])\ndef f(t, u): return K[0] * u",
+    "a named tuple": "C = collections.namedtuple('C', 'k')\nK = C({})\ndef f(t, u): return K.k * u",
+    "an enumeration": "class C(enum.Enum):\n    K = {}\ndef f(t, u): return C.K.value * u",
     "a generator's seed": "class C: pass\nf = C()\nf.draws = np.random.default_rng({})",
 }  # fmt: skip
 
@@ -106,11 +150,49 @@ def test_what_a_function_uses_is_looked_at(source):
     """With another number there a study went on, half of its cases with the one and half with the other."""
 
     def found(number):
-        module = {"np": np, "__name__": "users"}
+        module = {m.__name__: m for m in (collections, dataclasses, enum, fractions, functools)}
+        module |= {"np": np, "pd": pd, "__name__": "users"}
         exec(source.format(number), module)
         return texts(module["f"])
 
     assert found(1) == found(1) != found(2)
+
+
+@pytest.mark.parametrize(
+    ("imports", "use"),
+    [
+        ("import users_law", "users_law.law(u)"),
+        ("from users_law import law", "law(u)"),
+        ("import users_law", "users_law.K * u"),
+        ("from users_law import Law", "Law.k * u"),
+    ],
+)
+def test_users_modules_are_looked_at(tmp_path, monkeypatch, imports, use):
+    """A study went on after a change in a module that its own one imports."""
+
+    def found(number):
+        text = "K = {0}\ndef law(u): return K * u\nclass Law:\n    k = {0}\n"
+        (tmp_path / "users_law.py").write_text(text.format(number))
+        sys.modules.pop("users_law", None)
+        importlib.invalidate_caches()
+        module = {"__name__": "users"}
+        exec(f"{imports}\ndef f(t, u): return {use}", module)
+        return texts(module["f"])
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    try:
+        assert found(1) == found(1) != found(2)
+    finally:
+        sys.modules.pop("users_law", None)
+
+
+def test_installed_functions_are_not_looked_at():
+    names = "def f(t, u): return np.linspace(0, 1, 3) + np.fft.fft(u) + pd.DataFrame(u)"
+    module = {"np": np, "pd": pd, "__name__": "users"}
+    exec(names, module)
+    assert len(texts(module["f"])) < 60
+    assert texts(np.linspace)[-1] != texts(np.interp)[-1] and len(texts(np.linspace)) < 40
 
 
 class Linked:
