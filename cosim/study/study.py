@@ -34,7 +34,8 @@ from cosim.study.sample_draws import DESIGNS
 from cosim.study.search import SearchResult, SearchRuns, SearchSpace, falsify, only_of, optimise, space_of
 from cosim.study.store import MANIFEST, Manifest, StudyStore, chunk_size
 from cosim.study.structural_cases import built_for_cases
-from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario, content_of, files_of
+from cosim.study.study_bases import bases_of_diagrams, bases_of_scenario
+from cosim.study.study_files import StudyFile, files_of
 from cosim.study.study_plan import StudyPlan
 from cosim.study.study_progress import study_progress, warn_of_cases
 from cosim.study.study_schema import StudyTables
@@ -108,7 +109,7 @@ class Study:
         if drawn is None:
             given["variants"] = variants
         self.trust = flag(trust, "trust")
-        self._files: dict[str, Path] = {}
+        self._files: dict[str, StudyFile] = {}
         loaded = self._loaded(model, given)
         tables = self.tables
         numbers: dict[str, Any] = {
@@ -344,7 +345,7 @@ class Study:
         if (store := self._found(url, manifest, resume, longer)) is not None:
             store.folder.remove_leftovers()
             return store if store.manifest.count == manifest.count else store.grown(manifest.count)
-        return StudyStore.create(url, manifest, {n: content_of(p) for n, p in self._files.items()})
+        return StudyStore.create(url, manifest, {n: f.content() for n, f in self._files.items()})
 
     def _found(self, url: str, manifest: Manifest, resume: bool, longer: bool = False) -> StudyStore | None:
         """The store of this study that is there; None where nothing is."""

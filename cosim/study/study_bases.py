@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from blocks.arguments import number
@@ -153,47 +151,3 @@ def _end(until: Any) -> float:
 
 def _given_in(settings: RunSettings | None) -> dict[str, Any]:
     return {} if settings is None else {name: getattr(settings, name) for name in settings.origins}
-
-
-def files_of(scenario: Scenario, tables: StudyTables, bases: Sequence[Base]) -> dict[str, Path]:
-    """Files to copy into a store, the study file first, by their names there.
-
-    They lie to each other as they do here, so that the study can be read from there, also where it names some
-    outside its folder ("../plant.xml"). Not so those it names from the root on, and files that these read in
-    turn: modules, user subroutines.
-    """
-    folder = scenario.source.path.parent
-    paths = [path for base in bases for path in base.files()]
-    if tables.sampling is not None and tables.sampling.file:
-        paths.append(folder / tables.sampling.file)
-    names = {path: _from(folder, path) for path in paths}
-    up = max(name.parts.count("..") for name in names.values())
-    home = Path(*folder.resolve().parts[1:][-up:]) if up else Path()
-    found = {os.path.normpath(home / name): path for path, name in names.items()}
-    outside = {name for name in found if name.split(os.sep)[0] == ".."}  # there is no folder so far up
-    return {Path(n).name if n in outside else Path(n).as_posix(): path for n, path in found.items()}
-
-
-def _from(folder: Path, path: Path) -> Path:
-    """A path as it is written in a folder; only the name for one from the root on."""
-    try:
-        return Path(os.path.normpath(path.relative_to(folder)))
-    except ValueError:
-        return Path(path.name)
-
-
-def content_of(path: Path) -> bytes:
-    """The content of a file of a study.
-
-    Raises
-    ------
-    PlantloopError      it has gone since the study was read
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PlantloopError(
-            f"cannot copy '{path}' into the results: {error.strerror}.",
-            path=str(path),
-            hint="The files of a study are copied when it first runs: put it back, or make the Study again.",
-        ) from error

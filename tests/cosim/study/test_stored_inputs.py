@@ -1,6 +1,7 @@
 """What a study was made of is in its results: its cases are run again when all of that is gone."""
 
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from blocks import PlantloopError
 from cosim import Study, open_study
 from cosim.scenario import load_scenario
+from cosim.study.study_files import named_in
 from tests.helpers.fmus import build_fmu, needs_compiler
 
 RECORDED = """
@@ -116,3 +118,96 @@ def test_a_file_that_went_before_the_run_is_named(project):
     with pytest.raises(PlantloopError, match="cannot copy '.*u1.csv' into the results: No such file"):
         study.run(project / "out")
     assert not (project / "out").exists()
+
+
+def test_files_of_one_name_from_the_root_on_are_kept_beside_each_other(project):
+    """The later one was written over the earlier one, also over one of this name beside the study."""
+    second = project / "more"
+    second.mkdir()
+    shutil.copy(project / "data" / "u2.csv", second / "u1.csv")
+    shutil.copy(project / "data" / "u1.csv", project / "studies" / "u1.csv")
+    (project / "studies" / "u1.csv").write_text("t,u\n0,0\n1,5\n")
+    variants = "".join(
+        f'[[variants]]\nname = "{k}"\nblocks.u.data = "{data}"\n'
+        for k, data in enumerate(("u1.csv", project / "data" / "u1.csv", second / "u1.csv"))
+    )
+    (project / "studies" / "study.toml").write_text(RECORDED.format(data="u1.csv") + variants)
+    out = project.parent / "out"
+    Study(project / "studies" / "study.toml", trust=True).run(out, workers=1)
+    inputs = out / "inputs"
+    kept = sorted(path.read_text().split(",")[-1].strip() for path in inputs.rglob("u1.csv"))
+    assert kept == ["1", "2", "5"] and (inputs / "u1.csv").read_text().endswith(",5\n")
+    s = open_study(out, trust=True)
+    assert s.table["last"].tolist() == [5.0, 1.0, 2.0]
+    assert [s.case(k).result["k.y"][-1, 0] for k in range(3)] == pytest.approx([5.0, 1.0, 2.0])
+
+
+def test_a_file_that_changes_before_the_first_run_is_no_part_of_the_results(project):
+    """Its new content was copied beside results of the old one."""
+    study = project / "studies" / "study.toml"
+    study.write_text(RECORDED.format(data="../data/u1.csv"))
+    read = Study(study, trust=True)
+    (project / "data" / "u1.csv").write_text("t,u\n0,0\n1,10\n")
+    with pytest.raises(
+        PlantloopError, match=r"u1.csv' was changed after the study was read.*make the Study again"
+    ):
+        read.run(project / "out", workers=1)
+    assert not (project / "out" / "study.json").exists()
+    assert Study(study, trust=True).run(project / "out", workers=1).table["last"].tolist() == [10.0]
+
+
+FACTORY = """
+from study_parts import law
+from study_parts.more import gain
+import study_helper
+from blocks import Constant, Gain
+from cosim import Diagram
+
+def build():
+    d = Diagram("d")
+    k = d.add("k", Gain(gain() * law.K * study_helper.K))
+    d.connect(d.add("c", Constant(1.0))["y"], k["u"])
+    return d
+"""
+MODULES = {
+    "factory.py": FACTORY,
+    "study_helper.py": "import study_deep\nK = study_deep.K",
+    "study_deep.py": "K = 2.0",
+    "study_broken.py": "this is no Python",
+    "study_parts/__init__.py": "from . import law",
+    "study_parts/law.py": "K = 3.0",
+    "study_parts/more/__init__.py": "from ..own import K\ndef gain(): return K",
+    "study_parts/own.py": "K = 5.0",
+    "study_parts/unused.py": "K = 7.0",
+}
+
+
+def test_modules_that_a_factory_imports(project, monkeypatch):
+    for name, text in MODULES.items():
+        (project / "studies" / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / "studies" / name).write_text(text)
+    text = (
+        '[diagram]\nfactory = "factory:build"\n[run]\nuntil = 1.0\nlog_every = 1.0\n'
+        '[metrics]\nlast = "final(k.y)"\n'
+    )
+    try:
+        s = run_and_remove(project, text)
+        unused = {"study_broken.py", "study_parts/unused.py"}
+        assert set(s.store.manifest.files) == {"study.toml", *MODULES} - unused
+        for name in [name for name in sys.modules if name.startswith("study_")]:
+            del sys.modules[name]
+        assert s.case(0).result["k.y"][-1, 0] == s.table["last"][0] == 30.0
+    finally:
+        for name in [name for name in sys.modules if name.startswith("study_")]:
+            del sys.modules[name]
+
+
+def test_scripts_that_a_model_names(tmp_path):
+    model = tmp_path / "m" / "plant.xml"
+    model.parent.mkdir()
+    model.write_text('<a script_name=\'law.py\' other="../out.py" dll="lib/ke.so" gone="gone.py" x=\'m\'/>')
+    for name in ("m/law.py", "m/deep.py", "m/lib/ke.so", "out.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("import deep\n")
+    found = [path.relative_to(tmp_path).as_posix() for path in named_in(model)]
+    assert sorted(found) == ["m/deep.py", "m/law.py", "m/lib/ke.so"]
