@@ -35,6 +35,7 @@ from blocks.errors import (
     near_miss,
     shown,
 )
+from cosim.block_names import kept_by_files
 from cosim.scenario.source import Keys, ScenarioFile
 
 Check = Callable[[Any, "FilePlace"], Any]  # Any: a TOML value going in, a field's value coming out
@@ -282,11 +283,13 @@ def text(value: Any, place: FilePlace) -> str:
 
 
 def matching(pattern: str, expected: str, hint: str = "") -> Check:
-    """Text of a given form."""
+    """Text of a given form, of characters that files keep."""
 
     def check(value: Any, place: FilePlace) -> str:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
             raise Expected(expected, hint)
+        if not kept_by_files(value):
+            raise Expected(f"{expected}, of characters that files keep", hint)
         return value
 
     return check

@@ -11,7 +11,8 @@ from blocks.arguments import number
 from blocks.contract.block import Block
 from blocks.contract.rate import rational
 from blocks.contract.user_lines import warn_user
-from blocks.errors import PlantloopError, ScenarioError
+from blocks.errors import PlantloopError, ScenarioError, shown
+from cosim.block_names import kept_by_files
 from cosim.built_for import built_for
 from cosim.diagram import Diagram
 from cosim.driven import driven
@@ -129,7 +130,7 @@ def bases_of_diagrams(
         raise PlantloopError(
             "variants= of a diagram are diagrams by name.", hint='Write variants={"a": d1, "b": d2}.'
         )
-    models = dict(drawn) if drawn else {"": model}
+    models = {_variant_name(name): one for name, one in drawn.items()} if drawn else {"": model}
     chosen = RunSettings.of(settings, **keywords)
     for one in models.values():
         if isinstance(one, type) or not isinstance(one, (Diagram, Block)):
@@ -143,6 +144,14 @@ def bases_of_diagrams(
         given = (left, numbers["initial"], constants)
         found.append(Base(drawn_one.name, drawn_one, _end(until), chosen, *given, _interval_given(log_every)))
     return tuple(found), tuple(models)
+
+
+def _variant_name(name: Any) -> str:
+    if not isinstance(name, str) or not name or name != name.strip() or not kept_by_files(name):
+        raise PlantloopError(
+            f"a variant is called {shown(name)}, expected a name, without blanks around it.", value=name
+        )
+    return name
 
 
 def _end(until: Any) -> float:

@@ -72,7 +72,7 @@ def files_of(scenario: Scenario, tables: StudyTables, bases: Sequence[Base]) -> 
     """Files to copy into a store, the study file first, by their names there.
 
     They lie to each other as they do here, so that the study can be read from there, also where it names some
-    outside its folder ("../plant.xml"). Those it names from the root on are read there again, and their copies
+    outside its folder ("../plant.xml"). Those it names from the root on are read there again, their copies
     are a record.
     """
     folder = scenario.source.path.parent

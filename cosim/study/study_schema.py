@@ -265,6 +265,7 @@ def variant(value: Any, place: FilePlace) -> dict[str, Any]:
     """A name and the tables that differ; they are checked when the variant is made."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str) or not value["name"]:
         raise Expected("a table with a name and what differs from the file")
+    place.at("name").read(value["name"], name_of_column)
     for name in value:
         if name in STUDY_TABLES:
             place.at(name).add_problem("a variant changes the scenario, not the study; leave this table out.")

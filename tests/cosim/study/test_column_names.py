@@ -3,7 +3,7 @@
 import pytest
 
 from blocks import Constant, Integrator, TransferFunction
-from blocks.errors import ScenarioError
+from blocks.errors import PlantloopError, ScenarioError
 from cosim import Diagram, Study
 from cosim.study.cases import RESERVED
 
@@ -69,3 +69,18 @@ def test_words_of_formulas_are_names_as_others(name, tmp_path):
 def test_the_name_of_an_initial_value_is_said():
     with pytest.raises(ScenarioError, match=r"'i.initial' .* is an initial value, and called 'i.x' here"):
         Study(ramp(), until=1.0, sweep={"i.initial": [1.0]})
+
+
+@pytest.mark.parametrize("name", ["a\ud800", "a\0b"])
+def test_names_that_no_file_keeps(loop, name):
+    """The manifest could not be written, with an error of Python, or be read again."""
+    for tables in (
+        {"metrics": {name: "final(k.y)"}},
+        {"requirements": [{"name": name, "always": "k.y < 1"}]},
+        {"actions": [{"name": name, "at": 0.5, "set": {"k.k": 1.0}}]},
+        {"store": {"signals": [name]}},
+    ):
+        with pytest.raises(ScenarioError, match="of characters that files keep"):
+            Study(loop, until=1.0, **tables)
+    with pytest.raises(PlantloopError, match="a variant is called .*, expected a name"):
+        Study(None, until=1.0, variants={name: loop, "b": loop})
