@@ -293,7 +293,7 @@ def _all(
 
 
 def _repeated(engine: Engine, starts: Starts, k: int, number: int) -> PlantloopError | None:
-    """Repeat a run to find the reason why it ended early."""
+    """The reason why a run ended early; it is repeated where that is not known."""
     if starts.state[k] == RUNNING:
         starts.rows[k] = np.nan
         return SimulationError(
@@ -301,6 +301,8 @@ def _repeated(engine: Engine, starts: Starts, k: int, number: int) -> PlantloopE
             value=number,
             hint="A function of the diagram ended the program; look for it with threads=1.",
         )
+    if (known := starts.errors.get(k)) is not None:
+        return known
     try:
         engine.run_start(starts, k)
     except PlantloopError as error:

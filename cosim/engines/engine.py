@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import contextlib
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -147,8 +146,10 @@ class Engine(abc.ABC):
         for k in range(first, end):
             if self.cancelled:
                 return
-            with contextlib.suppress(PlantloopError):
+            try:
                 self.run_start(starts, k)
+            except PlantloopError as error:
+                starts.errors[k] = error.with_traceback(None)  # which holds the engine of the run
 
     def run_start(self, starts: Starts, k: int) -> None:
         """One run of a batch, by an instance of its own.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from blocks.errors import PlantloopError
 from cosim.run.context import Context
 from cosim.settings import RunSettings
 from cosim.system import System
@@ -33,6 +34,7 @@ class Starts:
     stopped : (runs,) int32, which of `System.stops` ended a run, counted from 1, or 0
     ended : (runs,) s, where it stands
     state : (runs,) int32, 0 for a run that is done, by its end or by a stop event
+    errors : why runs ended early, of those that were run one by one in this process
     """
 
     system: System
@@ -50,6 +52,7 @@ class Starts:
     stopped: np.ndarray
     ended: np.ndarray
     state: np.ndarray
+    errors: dict[int, PlantloopError] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -31,11 +31,13 @@ class CaseOutcome:
 
     cases : (m,) their numbers; table : column -> (m,)
     signals : (m, n, width), nan where nothing was logged; None where nothing is stored
+    failed_at : case -> where a run that failed stood [s]
     """
 
     cases: np.ndarray
     table: dict[str, np.ndarray]
     signals: np.ndarray | None
+    failed_at: Mapping[int, float] = field(default_factory=dict)
 
     @staticmethod
     def joined(parts: Sequence[CaseOutcome], signals: np.ndarray | None) -> CaseOutcome:
@@ -43,7 +45,8 @@ class CaseOutcome:
         cases = np.concatenate([p.cases for p in parts])
         order = np.argsort(cases, kind="stable")
         table = {n: np.concatenate([p.table[n] for p in parts])[order] for n in parts[0].table}
-        return CaseOutcome(cases[order], table, signals)
+        failed_at = {case: time for p in parts for case, time in p.failed_at.items()}
+        return CaseOutcome(cases[order], table, signals, failed_at)
 
 
 class Runner:
@@ -163,13 +166,20 @@ def outcome(
     """Rows of the table, and signals, from the rows of an engine."""
     count = len(numbers)
     failures: dict[int, str] = {}
+    failed_at: dict[int, float] = {}
     for k in map(int, np.flatnonzero(starts.state != DONE)):
+        end = None
         try:
-            engine.run_start(starts, k)
+            if (known := starts.errors.get(k)) is not None:
+                raise known
+            engine.run_start(starts, k)  # again, for its message
+            continue
         except PlantloopError as error:
-            failures[k] = plan.measures.told(error)
+            failures[k], end = plan.measures.told(error), getattr(error, "time", None)
         except Exception as error:  # a user's function may raise anything
             failures[k] = f"{type(error).__name__}: {text_of_error(error)}"
+        stood = float(starts.ended[k])
+        failed_at[int(numbers[k])] = stood if end is None else min(end, stood)
     messages = np.array([ready.endings[e - 1] if e else "" for e in starts.stopped], dtype=object)
     status = np.where(starts.stopped > 0, STOPPED, FINISHED).astype(object)
     for k, text in failures.items():
@@ -181,7 +191,7 @@ def outcome(
     if plan.watches:
         table[WARNINGS] = warnings_of(starts)
     table["wall_time"] = np.full(count, spent)
-    return CaseOutcome(numbers, table, None)
+    return CaseOutcome(numbers, table, None, failed_at)
 
 
 def refused_outcome(plan: StudyPlan, numbers: np.ndarray, messages: Sequence[str]) -> CaseOutcome:

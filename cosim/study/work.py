@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from blocks.errors import PlantloopError, SimulationError
+from cosim.settings import RunSettings
 from cosim.simulation import Simulation
 from cosim.study.running import FAILED, CaseOutcome, Runner
 from cosim.study.store import FAILURES, StudyStore
@@ -77,7 +79,8 @@ class Worker:
     def keep(self, chunk: int, found: CaseOutcome) -> Tally:
         """Write down what came out, and snapshots of what failed."""
         for k in np.flatnonzero(found.table["status"] == FAILED)[:SNAPSHOTS]:
-            self._snapshot(int(found.cases[k]))
+            if (case := int(found.cases[k])) in found.failed_at:  # others were not run
+                self._snapshot(case, found.failed_at[case])
         return self.write(chunk, found)
 
     def write(self, chunk: int, found: CaseOutcome) -> Tally:
@@ -90,9 +93,9 @@ class Worker:
             unmet |= ~found.table[name].astype(bool)
         return Tally(len(status), len(failed), int((unmet & (status != FAILED)).sum()))
 
-    def _snapshot(self, case: int) -> None:
-        """Keep the state of a run shortly before it failed, to go on from."""
-        content = snapshot_before_failure(self.plan, case)
+    def _snapshot(self, case: int, end: float) -> None:
+        """Keep the state of a run shortly before it failed at `end` [s], to go on from."""
+        content = snapshot_before_failure(self.plan, case, end)
         if content is not None:
             self.store.folder.write(f"{FAILURES}/{case}.npz", content)
 
@@ -116,8 +119,10 @@ def case_columns(plan: StudyPlan, cases: np.ndarray) -> dict[str, np.ndarray]:
     return found | {"seed": some.seeds.astype(np.int64)} | some.flat
 
 
-def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulation:
+def simulation(plan: StudyPlan, case: int, engine: str | None = None, *, limited: bool = True) -> Simulation:
     """A case as a simulation of its own, at its start; with another engine if one is named.
+
+    limited : False: without the `wall_limit` of its settings
 
     Raises
     ------
@@ -130,9 +135,9 @@ def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulat
         raise error
     settings = ready.settings_of(int(one.seeds[0]))
     if engine is not None:
-        from cosim.settings import RunSettings
-
         settings = RunSettings.of(settings, engine=engine)
+    if not limited:
+        settings = replace(settings, wall_limit=math.inf)
     sim = Simulation(ready.system, settings=settings, signals=list(ready.shown))
     begin = sim.snapshot_of_start()
     for name in ("x", "h", "w", "p", "next", "solution"):
@@ -141,8 +146,30 @@ def simulation(plan: StudyPlan, case: int, engine: str | None = None) -> Simulat
     return sim
 
 
-def snapshot_before_failure(plan: StudyPlan, case: int) -> bytes | None:
-    """A snapshot as a file's content; None where the run fails at its start."""
+def snapshot_before_failure(plan: StudyPlan, case: int, end: float | None = None) -> bytes | None:
+    """A snapshot as a file's content; None where the run fails at its start.
+
+    end : where it fails [s]; by default it is run until there first
+    """
+    if end is None and (end := _failure(plan, case)) is None:
+        return None
+    if not end > 0:
+        return None
+    from cosim.run.snapshot import save
+
+    with simulation(plan, case, limited=False) as sim:  # what took all of its time takes it again
+        sim.log([])
+        try:
+            sim.advance(end * (1 - SHORTLY))
+        except Exception:
+            return None
+        with tempfile.TemporaryDirectory() as place:
+            save(Path(place) / "snapshot.npz", sim.snapshot(), sim.system)
+            return (Path(place) / "snapshot.npz").read_bytes()
+
+
+def _failure(plan: StudyPlan, case: int) -> float | None:
+    """Where a run fails [s]; None where it does not, or cannot begin."""
     until = plan.bases[int(plan.cases.variant[case])].until
     try:
         made = simulation(plan, case)
@@ -154,22 +181,9 @@ def snapshot_before_failure(plan: StudyPlan, case: int) -> bytes | None:
             sim.advance(until)
             return None
         except SimulationError as error:
-            end = sim.time if error.time is None else min(error.time, sim.time)
+            return float(sim.time if error.time is None else min(error.time, sim.time))
         except Exception:  # a user's function may raise anything
-            end = sim.time
-    if not end > 0:
-        return None
-    from cosim.run.snapshot import save
-
-    with simulation(plan, case) as sim:
-        sim.log([])
-        try:
-            sim.advance(end * (1 - SHORTLY))
-        except Exception:
-            return None
-        with tempfile.TemporaryDirectory() as place:
-            save(Path(place) / "snapshot.npz", sim.snapshot(), sim.system)
-            return (Path(place) / "snapshot.npz").read_bytes()
+            return float(sim.time)
 
 
 def version() -> str:
