@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from cosim.engines.reference.bound import Bound
 from plant.elements import (
     Body_Rigid,
     Constraint_Joint,
@@ -204,9 +205,15 @@ class Curve:
             height += c[1]
         speed = ca.SX.sym("speed")
         change = -(along_(mass) * speed**2 / 2 + G * along_(height)) / mass
-        f = ca.Function("f", [self.q, speed], [ca.vertcat(tangent * speed, change)])
+        f = ca.Function("f", [self.q, speed], [ca.densify(ca.vertcat(tangent * speed, change))])
         n = self.q.numel()
-        rhs = lambda t, x: np.array(f(x[:n], x[n])).ravel()
+        arguments = (np.zeros(n), np.zeros(1))
+        evaluate = Bound(f, list(arguments))
+
+        def rhs(t: float, x: np.ndarray) -> np.ndarray:
+            arguments[0][:], arguments[1][:] = x[:n], x[n]
+            return evaluate().copy()
+
         found = solve_ivp(
             rhs, (0.0, times[-1]), np.zeros(n + 1), "DOP853", t_eval=times, rtol=1e-12, atol=1e-13
         )

@@ -5,6 +5,8 @@ Reference: elliptic closed form, agreeing with DOP853 to 1e-11.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::plant.PlantWarning")
 ELLIPTIC = closed_form("Jacobi's elliptic functions")
 
 
+@functools.cache
 def windows(n, coordinates):
     d = Diagram("windows")
     plant = Plant.from_model(n_four_bar(n), coordinates=coordinates)

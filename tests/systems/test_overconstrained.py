@@ -6,6 +6,7 @@ overconstrained`); for Bricard's linkage the closure is the published one, cos A
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
@@ -30,10 +31,10 @@ both = pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 every = pytest.mark.parametrize("name", list(KINDS))
 
 
-@pytest.fixture(scope="module")
-def known():
+@functools.cache
+def known(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Places of the joints at TIMES, and the angles of the curve."""
-    return {name: curve().at(TIMES) for name, (_, curve) in KINDS.items()}
+    return KINDS[name][1]().at(TIMES)
 
 
 def run(plant: Plant, engine: str = "reference", **options):
@@ -42,21 +43,27 @@ def run(plant: Plant, engine: str = "reference", **options):
     return simulate(d, until=TIMES[-1], engine=engine, **{"rtol": 1e-10, "atol": 1e-12, **options})
 
 
+@functools.cache
+def run_of_deck(name: str, coordinates: str, engine: str):
+    """The plant of a deck and its run, logged at TIMES."""
+    plant = Plant.read(deck(f"{name}.xml"), coordinates=coordinates)
+    return plant, run(plant, engine, log_at=TIMES)
+
+
 @pytest.mark.slow
 @quiet
 @every
 @pytest.mark.parametrize(
     ("coordinates", "engine"), [("joint", "reference"), ("absolute", "reference"), ("joint", "native")]
 )
-def test_motion_from_a_deck(name, coordinates, engine, known):
+def test_motion_from_a_deck(name, coordinates, engine):
     """Without any special setting; steps as long as those of an ordinary mechanism.
 
     `test_parity.py` compares the engines in absolute coordinates too, `test_residuals.py` sees to the gaps.
     """
-    plant = Plant.read(deck(f"{name}.xml"), coordinates=coordinates)
+    plant, r = run_of_deck(name, coordinates, engine)
     assert plant.info()["dof"] == 1
-    r = run(plant, engine, log_at=TIMES)
-    assert np.abs(r["plant.points"] - known[name][0]).max() < 2e-9
+    assert np.abs(r["plant.points"] - known(name)[0]).max() < 2e-9
     energy = r["plant.energy"]
     assert np.ptp(energy) < 2e-8  # of about 10 J at rtol 1e-10
     assert r.statistics["steps"] < 2000
@@ -65,24 +72,24 @@ def test_motion_from_a_deck(name, coordinates, engine, known):
 @pytest.mark.slow
 @quiet
 @every
-def test_model_in_python_is_the_deck(name, known):
+def test_model_in_python_is_the_deck(name):
     r = run(Plant.from_model(KINDS[name][0]()), log_at=TIMES)
-    assert np.abs(r["plant.points"] - known[name][0]).max() < 2e-9
+    assert np.abs(r["plant.points"] - known(name)[0]).max() < 2e-9
 
 
 @pytest.mark.slow
 @quiet
 @both
-def test_bricard_keeps_its_threefold_symmetry(coordinates, known):
+def test_bricard_keeps_its_threefold_symmetry(coordinates):
     """Every other joint turns alike, and both angles obey the published closure."""
-    r = run(Plant.read(deck("bricard.xml"), coordinates=coordinates), log_at=TIMES)
+    _, r = run_of_deck("bricard", coordinates, "reference")
     turned = r["plant.angles"]
     assert np.abs(turned[:, :2]).max() > 1.0
     assert turned[:, 0::2] == pytest.approx(np.tile(turned[:, [0]], 3), abs=1e-9)
     assert turned[:, 1::2] == pytest.approx(np.tile(turned[:, [1]], 3), abs=1e-9)
     A, B = turned[:, 0] + np.pi / 2, turned[:, 1] + np.pi / 2
     assert np.cos(A) + np.cos(B) + np.cos(A) * np.cos(B) == pytest.approx(0.0, abs=1e-10)
-    assert np.sin(turned[:, :2]) == pytest.approx(np.sin(known["bricard"][1]), abs=1e-8)
+    assert np.sin(turned[:, :2]) == pytest.approx(np.sin(known("bricard")[1]), abs=1e-8)
 
 
 @every
