@@ -23,6 +23,7 @@ import numpy as np
 
 from cosim.fmi.description import FMUDescription, Interface, Variable
 from cosim.fmi.fmi_errors import FMUCallError, FMUError
+from cosim.fmi.interface.binding import described
 from cosim.fmi.interface.log_lines import KEPT
 from cosim.fmi.interface.outcomes import ClockInterval, DiscreteStates, StepOutcome
 from cosim.fmi.isolated_host import (
@@ -99,7 +100,7 @@ class IsolatedComponent:
         self._doing = "instantiating"
         binary = unpacked.library(interface.identifier)
         self._connection.settimeout(START_UP if timeout is None else START_UP + timeout)
-        self._ask("open", description, interface, unpacked.folder, binary, name, event_mode)
+        self._ask("open", described(), description, interface, unpacked.folder, binary, name, event_mode)
         self._connection.settimeout(timeout)
 
     def _begin(self, name: str) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from cosim.fmi.interface.binding import remember
 from cosim.fmi.interface.component import Component, SavedState
 
 REQUEST = struct.Struct("<BIdd")
@@ -124,7 +125,8 @@ class Host:
 
     def _call(self, method: str, given: tuple[Any, ...]) -> Any:
         if method == "open":
-            description, interface, folder, binary, name, event_mode = given
+            declared, description, interface, folder, binary, name, event_mode = given
+            remember(declared)
             self.component = made = Component(
                 description, interface, Elsewhere(folder, binary), name, event_mode
             )

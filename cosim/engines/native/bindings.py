@@ -40,13 +40,19 @@ def declarations() -> str:
 
 def described() -> str:
     """The declarations as cffi understands them, as text: to keep, since reading them takes 30 ms."""
+    return as_understood(declarations())
+
+
+def as_understood(*declared: str) -> str:
+    """Declarations of C as cffi understands them, as text of which `made` makes them quickly."""
     from cffi import FFI, recompiler
 
     parsed = FFI()
-    parsed.cdef(declarations())
+    for text in declared:
+        parsed.cdef(text)
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "plantloop.py"
-        recompiler.make_py_source(parsed, "plantloop", str(place))
+        place = Path(folder) / "declared.py"
+        recompiler.make_py_source(parsed, "declared", str(place))
         return place.read_text()
 
 
@@ -67,7 +73,7 @@ def ffi() -> Any:
 
 
 def made(source: str) -> Any:
-    """cffi with what `described` returned."""
+    """cffi with what `as_understood` returned."""
     import _cffi_backend
 
     call = _call(source)

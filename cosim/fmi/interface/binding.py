@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 import weakref
 from functools import cache as once
 from pathlib import Path
 from typing import Any
 
 from blocks.contract.derived import Derived
-from cosim.engines.native.bindings import made
+from cosim.engines.native.bindings import as_understood, made
 from cosim.fmi.fmi_errors import FMUError
 
 HEADERS = {2: "fmi2.h", 3: "fmi3.h"}
@@ -24,24 +23,33 @@ FLOATING, STACKED = 8, 8
 VARIADIC = "void(*)(void *, const char *, int, const char *, const char *{})"
 
 
+_source: str | None = None  # what `described` returned in another process
+
+
+@once
+def described() -> str:
+    """The declarations of both versions as cffi understands them, as text: reading them takes 0.1 s."""
+    headers = [(Path(__file__).parent / name).read_text() for name in HEADERS.values()]
+    return as_understood(
+        "int snprintf(char *, size_t, const char *, ...);",
+        "void *calloc(size_t, size_t); void free(void *);",
+        *[re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL) for text in headers],
+    )
+
+
+def remember(source: str) -> None:
+    """Take what `described` returned in another process."""
+    global _source
+    _source = source
+
+
 @once
 def ffi() -> Any:
     """cffi with the declarations of both versions: one in a process.
 
     Made of what cffi writes for modules: the other kind keeps every library that was ever opened.
     """
-    from cffi import FFI, recompiler
-
-    parsed = FFI()
-    parsed.cdef("int snprintf(char *, size_t, const char *, ...);")
-    parsed.cdef("void *calloc(size_t, size_t); void free(void *);")
-    for name in HEADERS.values():
-        text = (Path(__file__).parent / name).read_text()
-        parsed.cdef(re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL))
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "fmi.py"
-        recompiler.make_py_source(parsed, "fmi", str(place))
-        return made(place.read_text())
+    return made(_source if _source is not None else described())
 
 
 @once
