@@ -58,6 +58,7 @@ class NativeEngine(Engine):
         self._settings = run_settings(system, settings)
         self._state = b.new("pl_context")
         self._state.histories = self._histories = b.new("pl_history", len(system.delays))
+        self._rows: list[Any] = [None] * len(system.delays)  # where the histories were last
         self._stops = np.zeros(max(STOPS, len(system.delays)))
         for name, place in zip(ARRAYS, b.doubles(map(vars(context).__getitem__, ARRAYS)), strict=True):
             setattr(self._state, name, place)
@@ -350,11 +351,14 @@ class NativeEngine(Engine):
     def _enter_delays(self) -> None:
         """The context's own histories, with room for more; its stops are copied."""
         c, s = self.context, self._state
-        for delay, past in zip(self.system.delays, self._histories, strict=False):
+        for k, (delay, past) in enumerate(zip(self.system.delays, self._histories, strict=False)):
             history = c.histories[delay.name]
             history.reserve(PIECES)
-            past.starts, past.ends, past.values = map(b.pointer, history.rows)
-            past.count, past.capacity = history.count, len(history.rows[0])
+            if history.rows is not self._rows[k]:
+                self._rows[k] = history.rows
+                past.starts, past.ends, past.values = map(b.pointer, history.rows)
+                past.capacity = len(history.rows[0])
+            past.count = history.count
         if len(c.stops) + max(STOPS, len(self.system.delays)) > len(self._stops):
             self._stops = np.zeros(2 * (len(c.stops) + len(self._stops)))
         self._stops[: len(c.stops)] = c.stops

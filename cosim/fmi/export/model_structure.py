@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -72,6 +73,25 @@ class _Patterns:
         """(n, columns) dependencies of an expression."""
         return self._direct(e) + _pattern(e, self.system.w) @ self._w
 
+    @cached_property
+    def resets(self) -> list[list[tuple[np.ndarray, Pattern]]]:
+        """By event, places in h that it resets, with (n, columns) dependencies of what it writes there."""
+        every = [
+            (number, places, value, event.crossing)
+            for number, event in enumerate(self.system.events)
+            for vector, places, value in event.resets
+            if vector == "h"
+        ]
+        # at once: CasADi looks at the whole graph each time
+        read = self.of(stack(e for _, _, value, crossing in every for e in (value, crossing)))
+        found: list[list[tuple[np.ndarray, Pattern]]] = [[] for _ in self.system.events]
+        row = 0
+        for number, places, *_ in every:
+            n = len(places)
+            found[number].append((places, read[row : row + n] + _each(n, read[row + n : row + n + 1])))
+            row += n + 1
+        return found
+
     @property
     def x(self) -> slice:
         """The columns of x."""
@@ -110,22 +130,20 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
     held = sparse.lil_matrix((len(s.h0), patterns.columns), dtype=bool)
     held[:, patterns.h] = sparse.identity(len(s.h0), dtype=bool)
 
-    def now(e: ca.SX) -> Pattern:
-        return _through(patterns, patterns.of(e), held.tocsr())
+    def now(found: Pattern) -> Pattern:
+        return _through(patterns, found, held.tocsr())
 
     if start and s.starting[0].numel():
-        held[s.starting[1]] = now(s.starting[0])
+        held[s.starting[1]] = now(patterns.of(s.starting[0]))
     for rate, ticks in enumerate(s.tick_slots):
         if not start or s.rates[rate].offset == 0:
             held[[ticks.time, ticks.count, *ticks.since]] = False
             held[ticks.time, 0] = True
 
     def reset(which: Sequence[int]) -> None:
-        for event in (s.events[k] for k in which):
-            for vector, places, value in event.resets:
-                if vector == "h":
-                    crossing = _each(len(places), now(event.crossing))
-                    held[places] = held[places].tocsr() + now(value) + crossing
+        for k in which:
+            for places, written in patterns.resets[k]:
+                held[places] = held[places].tocsr() + now(written)
 
     timed = timed_segments(s)
     for number, segment in enumerate(s.schedule):
@@ -133,7 +151,7 @@ def _after_ticks(patterns: _Patterns, start: bool) -> Pattern:
             reset(np.flatnonzero(timed == number).tolist())
         if segment.writes_next or not len(segment.writes) or not _due(s, segment, start):
             continue
-        found = now(segment.expression)
+        found = now(patterns.of(segment.expression))
         if not segment.refreshes:  # a loop: each depends on everything that any of them does
             found = _each(len(segment.writes), found)
         held[segment.writes] = found
