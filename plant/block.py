@@ -27,6 +27,7 @@ from plant.assembly.assemble import Assembly, assemble, start_of_tree
 from plant.assembly.initial_rates import Wish, wishes_of
 from plant.checked_model import checked_model
 from plant.constraints.stabilisation import Projection, Stabilisation, stabilisation_of
+from plant.constraints.turned_joints import closed_otherwise
 from plant.coordinates import Coordinates, named
 from plant.elements import Element, Model, Reference_Variable
 from plant.equations import ledger, observed
@@ -98,6 +99,7 @@ class Plant(Block):
 
     drawn_as: ClassVar[str] = "plant"
     check_parameters = check_numbers  # see `Block.check_parameters`
+    closed_otherwise = closed_otherwise  # see `Block.closed_otherwise`
     with_fields = with_fields
     called = property(model_name)
     made_by: ClassVar[str] = "Plant.read(file), or Plant.from_model(Model.build([...]))"

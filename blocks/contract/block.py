@@ -37,7 +37,8 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    "alone", "also_made_by", "built_anew", "called", "check_parameters", "counts_calls", "drawn_as",
+    "alone", "also_made_by", "built_anew", "called", "check_parameters", "closed_otherwise", "counts_calls",
+    "drawn_as",
     "drawn_fields", "driven", "hears_rises", "in_steps", "jump_cure", "made_by", "numbers_only", "opened",
     "port_name", "ports_by_name", "reaches", "reads", "shares_equations", "start_only",
     "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
@@ -127,6 +128,13 @@ class Block(metaclass=BlockType):
             made = type(self).__name__
             raise BlockError(f"{made}.with_value: {shown(name)} is no name of a field.", value=name)
         return self.with_fields(**{name: value})
+
+    def closed_otherwise(self, states: Mapping[str, Any]) -> str:
+        """Why states at which the block's equations hold are none of its model, "" where nothing is known.
+
+        states : name -> (k,) of all its continuous states
+        """
+        return ""
 
     @property
     def called(self) -> str:

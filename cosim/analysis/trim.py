@@ -157,6 +157,10 @@ class _Trim:
         self._choose_unknowns(free, fixed, at_ticks)
         self.low, self.high = self._limits(resting_names)
         self.branches = FollowedBranches(model)
+        self.asked = [
+            (path, block) for path, (block, _) in s.parts.items()
+            if type(block).closed_otherwise is not Block.closed_otherwise
+        ]  # fmt: skip
         self._write_equations(y, at_ticks)
 
     def _choose_unknowns(
@@ -261,7 +265,8 @@ class _Trim:
                     "Trim it with the motion at a constant place or without it; a steady motion is "
                     "linearised where it is, linearize(system, at={states and inputs})"
                 )
-            raise PlantloopError(f"no equilibrium found: {self._worst(residual)}.", hint=f"{cure}.")
+            why = self._elsewhere() if np.abs(residual).max(initial=0.0) <= tolerance else ""
+            raise PlantloopError(f"no equilibrium found: {why or self._worst(residual)}.", hint=f"{cure}.")
         return self._point(float(np.abs(residual).max()) if len(residual) else 0.0)
 
     def _here(self) -> np.ndarray:
@@ -311,10 +316,22 @@ class _Trim:
         return found
 
     def _misses(self, v: np.ndarray, tolerance: float) -> bool:
-        """Is an equation not fulfilled, by more than the tolerance and what the last bits of v make of it?"""
+        """Is an equation not fulfilled, by more than the tolerance and what the last bits of v make of it?
+
+        So are those of a mechanism that is put together in another way, though they hold.
+        """
         residual, jacobian = self._evaluate(v)
         rounding = 8.0 * np.finfo(float).eps * (np.abs(jacobian) @ np.abs(v))
-        return not bool((np.abs(residual) <= np.fmax(tolerance, rounding)).all())
+        return not bool((np.abs(residual) <= np.fmax(tolerance, rounding)).all()) or bool(self._elsewhere())
+
+    def _elsewhere(self) -> str:
+        """Why the states of the context belong to no rest of the system, "" where they may."""
+        s, x = self.model.system, self.model.context.x
+        for path, block in self.asked:
+            own = {n.removeprefix(f"{path}."): x[o.index] for n, o in s.states.items() if o.path == path}
+            if why := block.closed_otherwise(own):
+                return why
+        return ""
 
     def _worst(self, residual: np.ndarray) -> str:
         k = _largest(residual)
