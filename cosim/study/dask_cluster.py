@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
+import threading
 import time
 from typing import Any
 
@@ -53,6 +55,8 @@ def _hand_out(job: Job, tell: Tell) -> None:
     with client_of(job) as client:
         _wait_for_workers(client, job)
         _check_versions(client)
+        if job.scheduler is None:
+            client.run(_leave_interrupts)
         hands = _Hands(client, job)
         threads = sum(client.nthreads().values()) or job.workers
         pieces = Pieces(job.chunks, threads)
@@ -215,6 +219,12 @@ def _check_versions(client: Any) -> None:
                 value=other,
                 hint="Install the same version on all workers.",
             )
+
+
+def _leave_interrupts() -> None:
+    """Leave Ctrl-C, which goes to all processes of a terminal, to the program that ends its workers."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _version_here() -> str:

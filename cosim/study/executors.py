@@ -152,8 +152,8 @@ def work_at(name: str, job: Job, display: StudyProgress) -> None:
     try:
         EXECUTORS[name](job, display.add)
     except KeyboardInterrupt:
-        display.say(f"interrupted: what is done is kept in '{job.store.folder.url}'; go on with --resume")
-        raise
+        text = f"what is done is kept in '{job.store.folder.url}'; go on with resume=True (--resume)"
+        raise KeyboardInterrupt(text) from None
 
 
 def executor_for(plan: StudyPlan, wanted: str | None, scheduler: str | None) -> str:

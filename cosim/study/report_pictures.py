@@ -104,11 +104,13 @@ def scatters(view: StudyView) -> Iterator[str]:
     shown[::step] = True
     shown[np.flatnonzero(bad)[: POINTS // 2]] = True
     for metric in (m.metrics or tuple(f"{r}.robustness" for r in m.requirements))[:MOST]:
+        y = view.column(metric)
         if not names:
             return
+        if not np.isfinite(y).any():
+            continue
         figure = _new(2.6 * len(names) + 0.8, 2.6)
         rows = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
-        y = view.column(metric)
         for name, axes in zip(names, rows, strict=True):
             x = view.column(name)
             for some, colour in ((shown & ~bad, "C0"), (shown & bad, "C3")):

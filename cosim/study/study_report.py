@@ -19,6 +19,7 @@ from cosim.version import __version__
 
 LISTED = 10_000  # cases in the table of the page
 WORST = 10
+SHARES = (0, 5, 50, 95, 100)  # per cent of the values of a metric
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>%(title)s</title><style>
 body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:1150px;padding:0 1em;color:#222}
@@ -51,7 +52,8 @@ h.onclick=()=>{up=by===k?!up:true;by=k;draw()};head.append(h)});$("head").replac
 $("rows").replaceChildren(...r.slice(page*size,(page+1)*size).map(x=>{const row=document.createElement("tr");
 if(x[x.length-1])row.className="bad";x.slice(0,-1).forEach(v=>{const c=document.createElement("td");
 c.textContent=v===null?"":typeof v==="boolean"?(v?"met":"not met"):v;row.append(c)});
-row.onclick=()=>{$("command").textContent=d.command+" --case "+x[0]};return row}))}
+row.onclick=()=>{$("command").textContent=d.command?
+d.command+" --case "+x[0]:"study.case("+x[0]+").result"};return row}))}
 $("only").onchange=()=>{page=0;draw()};$("back").onclick=()=>{page--;draw()};$("next").onclick=()=>{page++;draw()};draw();
 </script></body></html>
 """
@@ -106,8 +108,8 @@ def _metrics(view: StudyView) -> str:
     for name in view.store.manifest.metrics:
         values = view.column(name)
         some = values[np.isfinite(values)]
-        numbers = np.percentile(some, [0, 5, 50, 95, 100]) if len(some) else []
-        rows.append((name, *(f"{v:.6g}" for v in numbers), f"{len(values) - len(some)}", ""))
+        shown = [f"{v:.6g}" for v in np.percentile(some, SHARES)] if len(some) else [""] * len(SHARES)
+        rows.append((name, *shown, f"{len(values) - len(some)}", ""))
     return (
         _table(("metric", "least", "5 %", "median", "95 %", "largest", "without a value"), rows)
         if rows
@@ -123,7 +125,7 @@ def _worst(view: StudyView) -> str:
         margins = [f"{row[f'{n}.robustness']:.6g}" for n in m.requirements]
         numbers = [f"{row[n]:.6g}" for n in m.parameters]
         bad = row["status"] == "failed" or not all(row[n] for n in m.requirements)
-        command = f"<code>{html.escape(_command(view))} --case {k}</code>"
+        command = f"<code>{html.escape(_again(view, k))}</code>"
         rows.append(
             (f"{k}", *numbers, *margins, str(row["message"])[:80], _Raw(command), "bad" if bad else "")
         )
@@ -177,8 +179,15 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
 
 
 def _command(view: StudyView) -> str:
-    file = PurePosixPath(view.store.manifest.study_file or "study.toml").name
-    return f"cosim run {shlex.quote(file)}"
+    """What runs the study's file; "" for a study that was written in Python."""
+    file = PurePosixPath(view.store.manifest.study_file).name
+    return f"cosim run {shlex.quote(file)}" if file else ""
+
+
+def _again(view: StudyView, case: int) -> str:
+    """What runs a case again."""
+    command = _command(view)
+    return f"{command} --case {case}" if command else f"study.case({case}).result"
 
 
 def _columns(view: StudyView) -> list[str]:

@@ -274,7 +274,7 @@ def test_a_case_whose_process_was_lost_has_a_row(monkeypatch):
 def test_what_blocks_warn_of_is_said_once_with_how_often(monkeypatch, watches):
     monkeypatch.setattr(study_progress, "warn_of_integrals", lambda store, plan: None)
     table = pd.DataFrame({WARNINGS: ["", "too hot", "too hot\ntoo fast", ""]}, index=[0, 2, 5, 6])
-    plan, said = SimpleNamespace(watches=watches), []
+    plan, said = SimpleNamespace(watches=watches, store=SimpleNamespace(dtype="float64")), []
     monkeypatch.setattr(study_progress, "warn_user", lambda text, kind: said.append(text))
     warn_of_cases(SimpleNamespace(table=lambda: table), plan)
     often = ["too hot (in 2 of 4 cases, case 2 the first).", "too fast (in 1 of 4 cases, case 5 the first)."]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cosim.study import report_pictures, study_report
+from cosim.study import executors, report_pictures, study_report
 from cosim.study.study_plots import plotted
 
 
@@ -75,3 +75,28 @@ def test_tables_of_a_report(monkeypatch):
     assert list(rows)[:5] == ["100", "99", "98", "97", "96"]
     assert [rows[k].get("class") for k in ("100", "99", "98", "97", "96")] == ["bad", "bad", "bad", "", ""]
     assert rows["100"][3].text == "a < b" and rows["100"][4][0].text == "cosim sweep --case 100"
+
+
+def test_a_metric_without_values_and_a_study_without_a_file():
+    """The number of cases without a value stood in the column of the least; a command named no file."""
+    table = pd.DataFrame({"p": [0.0, 1.0], "m": [np.nan, np.inf], "status": "done", "message": ""})
+    manifest = SimpleNamespace(metrics=["m"], requirements=[], parameters=["p"], titled=str, study_file="")
+    view = SimpleNamespace(
+        store=SimpleNamespace(manifest=manifest), table=table, failed=table[:0],
+        column=lambda name: table[name].to_numpy(dtype=float),
+    )  # fmt: skip
+    metrics = ET.fromstring(study_report._metrics(view))
+    assert [cell.text for cell in metrics[1]] == ["m", None, None, None, None, None, "2"]
+    worst = ET.fromstring(study_report._worst(view))
+    assert [row[-1][0].text for row in worst[1:]] == ["study.case(0).result", "study.case(1).result"]
+    assert list(report_pictures.scatters(view)) == []
+
+
+def test_an_interruption_says_how_to_go_on(monkeypatch):
+    def stopped(job, tell):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(executors.EXECUTORS, "threads", stopped)
+    job = SimpleNamespace(store=SimpleNamespace(folder=SimpleNamespace(url="out")))
+    with pytest.raises(KeyboardInterrupt, match=r"kept in 'out'; go on with resume=True"):
+        executors.work_at("threads", job, SimpleNamespace(add=None))
