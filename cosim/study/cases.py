@@ -238,6 +238,8 @@ def _from_file(path: Path, given: str) -> tuple[dict[str, np.ndarray], np.ndarra
         raise PlantloopError(f"'{path.name}' has no rows: it lists no cases.", path=given)
     for name in frame.columns:
         values = pd.to_numeric(frame[name], errors="coerce")
+        if frame[name].dtype.kind in "bmM":  # true and false, times and dates, which to_numeric counts
+            values = pd.Series(np.nan, frame.index)
         if bad := [int(k) for k in np.flatnonzero(~np.isfinite(values.to_numpy(dtype=float)))]:
             raise PlantloopError(
                 f"'{path.name}', column '{name}', row {bad[0] + 1}: got {_cell(frame[name].iloc[bad[0]])}, "

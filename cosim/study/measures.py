@@ -32,6 +32,7 @@ from cosim.study.formulas import (
 )
 from cosim.study.probes import INSIDE, Probes
 from cosim.study.robustness import margins
+from cosim.study.scaling import scaled
 from cosim.study.step_metrics import described
 from cosim.study.study_schema import METRICS, MetricTable, RequirementTable
 from cosim.study.true_spans import TrueSpans
@@ -311,8 +312,11 @@ def reduction(
             return -(-course).highest()[0]
         case "time_of_min":
             return (-course).highest()[1]
-        case "std" | "median":
-            return np.asarray(getattr(np, part.reduction)(values, axis=1))
+        case "std":
+            small, exponent = scaled(values, axis=1)
+            return np.asarray(np.ldexp(np.std(small, axis=1), exponent))
+        case "median":
+            return np.asarray(np.median(values, axis=1))
         case "percentile":
             return np.asarray(np.percentile(values, part.more[0], axis=1))
         case "initial":

@@ -8,6 +8,7 @@ import numpy as np
 
 from blocks.errors import PlantloopError, near_miss
 from cosim.study.sample_draws import DESIGNS, LEVELS, MORRIS, SALTELLI
+from cosim.study.scaling import scaled
 from cosim.study.study_view import StudyView
 
 if TYPE_CHECKING:
@@ -123,16 +124,6 @@ def _points(result: StudyView, size: int) -> np.ndarray:
     if others:
         found[table.index.to_numpy()] = table.groupby(others, sort=False).ngroup()
     return found[::size]
-
-
-def scaled(values: np.ndarray, axis: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Finite values times a power of 2, the largest below 1, and the exponents that undo it.
-
-    No digit is lost; squares of values beyond 1e154 are inf, those below 1e-162 are 0.
-    axis : that shares a power; None: all
-    """
-    _, exponent = np.frexp(np.abs(values).max(axis=axis, initial=0.0))
-    return np.ldexp(values, -exponent), exponent
 
 
 def _less_mean(values: np.ndarray, points: np.ndarray) -> np.ndarray:

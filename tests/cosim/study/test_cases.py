@@ -1,6 +1,7 @@
 """Cases of a study: their seeds, a print of them, and those of a file."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from blocks import PlantloopError
@@ -92,3 +93,13 @@ def test_lists_of_numbers_of_cases(given):
 def test_what_lists_no_numbers_of_cases(given):
     with pytest.raises(PlantloopError, match="expected a list of numbers from 0 to 2"):
         numbers_of_cases(given, 3)
+
+
+@pytest.mark.parametrize(
+    "column", [pd.to_timedelta([1, 2], unit="s"), pd.to_datetime(["2020-01-01", "2020-01-02"]), [True, False]]
+)
+def test_times_and_truth_in_a_file_are_no_numbers(tmp_path, column):
+    """A second was 1e6, in the unit that Parquet keeps it in, and true was 1."""
+    pd.DataFrame({"k.k": column}).to_parquet(tmp_path / "cases.parquet")
+    with pytest.raises(PlantloopError, match=r"column 'k.k', row 1: got .*, expected a finite number"):
+        _from_file(tmp_path / "cases.parquet", "sampling.file")

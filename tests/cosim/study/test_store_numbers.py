@@ -1,11 +1,11 @@
-"""Signals stored as float32: what that type does not hold is said, and never loses a row."""
+"""Signals and metrics at the ends of what numbers hold: float32 in the store, squares that are no doubles."""
 
 import warnings
 
 import numpy as np
 import pytest
 
-from blocks import Constant, Gain, Mux
+from blocks import Clock, Constant, Gain, Mux
 from cosim import Diagram, Study, open_study
 
 
@@ -46,3 +46,15 @@ def test_rows_of_inf_alone_are_rows(tmp_path):
 def test_cases_that_are_not_kept_lose_nothing(tmp_path):
     study(dtype="float32", keep="failed").run(tmp_path / "a", workers=1)  # warnings are errors in tests
     study().run(tmp_path / "b", workers=1)
+
+
+def test_deviations_of_signals_whose_squares_are_no_doubles(tmp_path):
+    """Of n instants 0, 1, ..., n - 1 it is sqrt((n^2 - 1) / 12); times 1e200 it was inf, times 1e-200 it was 0."""
+    d = Diagram("d")
+    g = d.add("g", Gain(1.0))
+    d.connect(d.add("t", Clock())["y"], g["u"])
+    s = Study(
+        d, until=10.0, log_every=1.0, sweep={"g.k": [1.0, 1e200, 1e-200]}, metrics={"s": "std(g.y)"},
+        store={"keep": "summary"},
+    ).run(tmp_path / "a", workers=1)  # fmt: skip
+    assert s.table["s"] / s.table["g.k"] == pytest.approx(np.sqrt(10.0), rel=1e-12)
