@@ -118,8 +118,9 @@ class Diagram(DiagramWires):
             raise WiringError([f"the name comes first: write add('{block}', {name!r})."])
         block = block_of(block)
         if not isinstance(block, (Block, Diagram, Subsystem)):
-            kind = type(block).__name__
-            raise WiringError([f"'{name}' is a {kind}, expected a Block or a Diagram."], path=name)
+            cure = " Write Function(f)." * callable(block)
+            what = f"'{name}' is a {type(block).__name__}, expected a Block or a Diagram.{cure}"
+            raise WiringError([what], path=name)
         for inner in _diagrams(block):
             if inner is self or inner._contains(self):
                 raise WiringError([f"diagram '{inner.name}' cannot contain itself."], path=name)
@@ -128,7 +129,8 @@ class Diagram(DiagramWires):
         if masked is not None:
             masked._parameters.check_given(masked.name, given)
         elif given:
-            raise WiringError([f"'{name}' is a block: its parameters are its own fields."], path=name)
+            cure = f"write {type(block).__name__}({next(iter(given))}=...)"
+            raise WiringError([f"'{name}' is a block: its parameters are its own fields; {cure}."], path=name)
         return block
 
     def inport(self, name: str, size: int = 1, unit: Units = "") -> PortRef:
@@ -213,7 +215,8 @@ class Diagram(DiagramWires):
         """An outport called whatever the output of a block alone is called, such as "motor.phi" of an FMU."""
         end = self._end(source, "output")
         if self._outports.get(name, end) != end:
-            raise WiringError([f"'{self.name}' has an output '{name}' already."], path=name)
+            shows = f"which shows '{self._outports[name]}'; give this one another name."
+            raise WiringError([f"'{self.name}' has an output '{name}' already, {shows}"], path=name)
         self._outports[name] = end
         self._changed()
 
@@ -251,8 +254,7 @@ class Diagram(DiagramWires):
         used |= {ref.port for ref in self._outports.values() if ref.node == name}
         content = self._content(name, block, parameters)
         found = ports_of(content)
-        for port in sorted(used):
-            found.check(name, type(content).__name__, port)
+        found.check_used(name, type(content).__name__, used)
         self._graph.nodes[name].pop("ports", None)
         more = {"given": dict(mapped(parameters, "parameters")), "units": dict(mapped(units, "units"))}
         self._graph.nodes[name].update(block=content, **more)
@@ -402,7 +404,8 @@ class Diagram(DiagramWires):
         """Parameters by name, each with its value; what is structural in numbers a run may change is nan.
 
         Structural parameters, for which a diagram is rebuilt (sample times, sizes, choices), come last, as
-        they were given; `info` lists them as "structural".
+        they were given; `info` lists them as "structural", and second names of parameters, which are taken
+        everywhere, as "other names".
         """
         return parameters_of(self.system())
 

@@ -23,7 +23,8 @@ def facts_of(drawn: Netlist, found: System) -> FactSheet:
     -------
     facts : FactSheet   ``blocks`` (path to type), ``connections``, ``inputs``, ``outputs``, ``missing``: why
                     it cannot run, one text each; where that is empty also ``signals`` (name: size and rate),
-                    ``states``, ``parameters``, those of them for which it is built anew (``structural``),
+                    ``states``, ``parameters``, the second names that some of these have (``other names``:
+                    that name to the one listed), those for which it is built anew (``structural``),
                     ``order`` of evaluation; ``open``: outputs that nobody reads
     """
     inputs = {target for target, _ in _connections(drawn)} | set(_grounded(drawn))
@@ -38,6 +39,7 @@ def facts_of(drawn: Netlist, found: System) -> FactSheet:
         },
         "states": states_of(found),
         "parameters": parameters_of(found),
+        "other names": other_names_of(found),
         "structural": list(structural_of(found)),
         "order": list(found.order),
         "open": [name for name, s in found.signals.items() if name not in read | inputs and name != s.path],
@@ -68,6 +70,11 @@ def states_of(found: System) -> dict[str, np.ndarray]:
 def parameters_of(found: System) -> dict[str, Any]:
     """Values of parameters by name: numbers of a run, structural entries nan; then structural ones."""
     return {name: _array_of(slot) for name, slot in found.parameters.items()} | structural_of(found)
+
+
+def other_names_of(found: System) -> dict[str, str]:
+    """Second names of parameters, "plant.cart.mass", to those listed, "plant.Body_Rigid/2.mass"."""
+    return {other: name for other, name in found.aliases.items() if name in found.parameters}
 
 
 def structural_of(found: System) -> dict[str, Any]:

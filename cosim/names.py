@@ -17,6 +17,7 @@ import numpy as np
 from blocks.errors import PlantloopError, near_miss, shown
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
+LABEL = re.compile(r"[^\w.\[\]@/]")  # no name has such a sign, a label may
 COMPONENT = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
@@ -39,9 +40,10 @@ class Names:
     error : what is raised about a name
 
     An exact name wins over an alias, that over ``signal[i]``, and that over ``signal.label``; a label may
-    leave out the unit in brackets at its end. Last comes the one name that differs in capitals, blanks,
-    dashes and slashes only: ports of plants are called by the slug of their label, which a user may spell as
-    it is, and what FMUs call "arm.motor.w" is "arm/motor.w" here.
+    leave out the unit in brackets at its end. Last comes the one name that differs in slashes only: what FMUs
+    call "arm.motor.w" is "arm/motor.w" here. Capitals tell names apart, as in wiring: m and M are two things.
+    They do not matter in a label with blanks or other signs that names cannot have: ports of plants are
+    called by its slug, and a user may spell it as it is ("plant.Control force").
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Names:
     size: Callable[[str], int] | None = None  # of what is known by its full name, where it has no `size`
     labels: Callable[[str], Sequence[str]] | None = None
     error: type[PlantloopError] = PlantloopError
+    hint: Callable[[str], str | None] | None = None  # what to write for a name that is of another kind
 
     def locate(self, name: str) -> tuple[str, int | None]:
         """The full name of what is meant and the number of the component, None where all are.
@@ -87,11 +90,8 @@ class Names:
         return self._spelled_otherwise(tried)
 
     def _spelled_otherwise(self, tried: Sequence[str]) -> tuple[str, int | None] | None:
-        """What is meant where capitals, blanks, dashes or slashes differ; None if several are.
-
-        Of what has no parts (parameters, ports) capitals tell one from another, and slashes alone may differ.
-        """
-        alike = folded if self.parts else dotted
+        """What is meant where slashes differ, or where it is written as a label; None if several are."""
+        alike = folded if LABEL.search(tried[0]) else dotted
         wanted = {alike(name) for name in tried}
         found = {full for full in self.known if alike(full) in wanted}
         found |= {
@@ -101,6 +101,8 @@ class Names:
 
     def unknown(self, name: str) -> PlantloopError:
         """The error about a name that means nothing."""
+        if self.hint is not None and (cure := self.hint(name)):
+            return self.error(f"{self.where} has no {self.kind} '{name}'.", path=name, value=name, hint=cure)
         known = [*self.known, *(alias for alias, full in self.aliases.items() if full in self.known)]
         inside = [full for full in known if full.startswith((f"{name}.", f"{name}/"))]
         if self.parts:

@@ -40,6 +40,25 @@ class NodePorts:
             [f"block '{node}' ({kind}) has no port '{port}'; {near_miss(port, every)}"], path=f"{node}.{port}"
         )
 
+    def check_used(self, node: str, kind: str, used: set[str]) -> None:
+        """Are the connected ports of a block there in the one that replaces it?
+
+        Raises
+        ------
+        WiringError    no, with what there is
+        """
+        every = [*self.inputs, *self.outputs, *self.aside]
+        lost = sorted(used.difference(every)) if self.known else []
+        if lost:
+            are = "which is connected" if len(lost) == 1 else "which are connected"
+            what = f"it has no port {', '.join(map(repr, lost))}, {are}"
+            there = ", ".join(map(repr, every)) or "none"
+            cure = "Disconnect them first, or remove the block and add the new one."
+            raise WiringError(
+                [f"'{node}' cannot be replaced by this {kind}: {what}; there is {there}. {cure}"],
+                path=f"{node}.{lost[0]}",
+            )
+
     def directed(self, node: str, port: str, what: str) -> None:
         """Is a port the "input" or "output" that this end of a wire must be?
 

@@ -151,7 +151,10 @@ class Node(PortArithmetic[PortRef]):
 
     def __getattr__(self, name: str) -> Any:
         """Only what is not there: ports are asked for in brackets."""
-        raise AttributeError(f"a handle of a block has no attribute '{name}'; its ports are handle['port'].")
+        text = f"a handle of a block has no attribute '{name}'; "
+        if not name.startswith("_") and name in getattr(self.block, "__dataclass_fields__", ()):
+            raise AttributeError(f"{text}the field is handle.block.{name}.")
+        raise AttributeError(f"{text}its ports are handle['port'].")
 
     def __dir__(self) -> list[str]:
         """Names to offer while one types."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -16,7 +15,8 @@ import numpy as np
 from blocks.arguments import flag, is_number
 from blocks.contract.block import Block
 from blocks.contract.rate import Rate
-from blocks.errors import PlantloopError, SimulationError, StepCollapsed, shown
+from blocks.errors import PlantloopError, SimulationError, StepCollapsed, near_miss, shown
+from cosim.advancing import Advancing
 from cosim.block_alone import system_of
 from cosim.built_for import built_for, built_with
 from cosim.diagram import Diagram
@@ -27,13 +27,14 @@ from cosim.engines.reference.log import SMALL, given_times, log_times
 from cosim.names import mapped
 from cosim.progress import Progress, telling
 from cosim.result.checked_values import checked_events, plain
+from cosim.result.other_names import OF_A_SIMULATION
 from cosim.result.record import SettingValue
 from cosim.result.result import Result
 from cosim.run import snapshot as snapshot_file
 from cosim.run.context import Context
 from cosim.run.crowded_events import say_crowded
 from cosim.run.memory import check_memory
-from cosim.run.named_values import set_initial, set_input, set_parameter
+from cosim.run.named_values import set_all, set_initial, set_input, set_parameter
 from cosim.run.parameter_checks import check_parameters
 from cosim.run.ranges import Ranges, strip
 from cosim.run.run_length import check_length
@@ -97,11 +98,9 @@ class Simulation:
         context = Context.initial(self.system)
         context.built_with = built_with(diagram, self.system)
         self._changed = {"parameters": tunable, "initial": mapped(initial, "initial")}
-        for name, value in tunable.items():
-            set_parameter(self.system, context, name, value)
+        set_all(self.system, context, "parameter", tunable)
         check_parameters(self.system, context.p, tunable)
-        for name, value in self._changed["initial"].items():
-            set_initial(self.system, context, name, value)
+        set_all(self.system, context, "state", self._changed["initial"])
         self._origin = None if drawn is None else (drawn, self.system, context.copy())
         self._engine: Engine = choose(self.system, self.settings, context)
         self._names = self.system.chosen(signals)
@@ -112,7 +111,7 @@ class Simulation:
         self._hidden = [s.name for s in self._ranges.signals if s.name not in self._names]
         self._engine.start_log([*self._names, *self._hidden], None)
         self._given: list[tuple[Callable[[System, Context, str, Any], None], str, Any]] | None = []
-        self._free = threading.Lock()  # taken while it is advanced
+        self._advancing = Advancing(self.system.name)
         self._wall = WallTime(self.system, self._engine.instances)
         self._unchecked: list[str] = []  # parameters that were set since it went on last
 
@@ -120,6 +119,17 @@ class Simulation:
         states = f"{len(self.system.x0)} continuous states, {len(self.system.rates)} rates"
         how = f"{self.settings.solver}, {self._engine.name} engine"
         return f"<Simulation of '{self.system.name}' at t = {self.time:.9g} s: {states}; {how}>"
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        raise PlantloopError(
+            f"a Simulation is not asked in brackets for {shown(name)}.",
+            hint=f"Its present value is sim.value({shown(name)}), its course sim.result()[{shown(name)}].",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        """Only what is not there: it says what to write instead."""
+        near = OF_A_SIMULATION.get(name) or near_miss(name, [n for n in dir(Simulation) if n[0] != "_"])
+        raise AttributeError(f"a Simulation has no attribute '{name}'; {near}")
 
     # --- running ---------------------------------------------------------------------------------
     @property
@@ -148,18 +158,11 @@ class Simulation:
         Raises
         ------
         SimulationError     the run stopped before; ``error.result`` holds what was computed
-        PlantloopError      it is being advanced already, in another thread or by a function it calls
+        PlantloopError      it is being advanced already, in another thread or by a function it calls; then it
+                            cannot be changed either, and looked at by that thread (`progress`) alone
         """
-        if not self._free.acquire(blocking=False):
-            raise PlantloopError(
-                f"advance: this simulation of '{self.system.name}' is being advanced already, in another "
-                "thread or by a function that it calls.",
-                hint="Make a Simulation for each thread; they may be of one diagram.",
-            )
-        try:
+        with self._advancing.taken():
             self._advance(until, progress)
-        finally:
-            self._free.release()
 
     def _advance(self, until: float, progress: Progress | bool | None) -> None:
         finite = is_number(until) and math.isfinite(until)
@@ -208,6 +211,7 @@ class Simulation:
     def value(self, name: str) -> np.ndarray:
         """Present value of a signal, state, mode or parameter, (k,), or of a component ("motor.w[0]"), ()."""
         full, component = self.system.locate(name)
+        self._advancing.refuse_looks(f"value('{name}')")
         found = self._engine.value(full)
         return found if component is None else found[component]
 
@@ -221,6 +225,7 @@ class Simulation:
         self._unchecked.append(name)
 
     def _set(self, how: Callable[[System, Context, str, Any], None], name: str, value: Any) -> None:
+        self._advancing.refuse_changes(f"{how.__name__}({shown(name)})")
         how(self.system, self._engine.context, name, value)
         if self._engine.context.started:
             self._changed_on_the_way()
@@ -260,6 +265,7 @@ class Simulation:
                 value=snapshot,
                 hint="A file is read with Simulation.load.",
             )
+        self._advancing.refuse_changes("restore")
         context = self._engine.context
         if (fault := next(shape_faults(snapshot, self.system), None)) is not None:
             raise PlantloopError(f"this snapshot was taken of another diagram: {fault}.")
@@ -315,6 +321,7 @@ class Simulation:
         self._log_at(None if times is None else given_times(times, self.time))
 
     def _log_at(self, times: np.ndarray | None) -> None:
+        self._advancing.refuse_changes("log")
         self._times = times
         if self._engine.context.started:
             self._kept = self._logged()
@@ -329,6 +336,7 @@ class Simulation:
 
         complete : did the run reach its end? message : another one
         """
+        self._advancing.refuse_looks("result")
         complete = flag(complete, "complete")
         if not isinstance(message, str):
             raise PlantloopError(f"message is {shown(message)}, expected a text.", value=message)

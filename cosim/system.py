@@ -205,6 +205,11 @@ class System:
         wires = getattr(self.drawn, "connections", ())
         return next((".".join(source) for source, target in wires if ".".join(target) == name), None)
 
+    def _of_input(self, name: str) -> str | None:
+        """What to write for an input of a block: the output that drives it."""
+        driver = self.driver(name)
+        return None if driver is None else f"That is an input; its signal is '{driver}', which drives it."
+
     def locate(self, name: str) -> tuple[str, int | None]:
         """The signal a name means and the number of its component, None where all are meant.
 
@@ -224,7 +229,7 @@ class System:
         where = f"'{self.name}'"
         match kind:
             case "signal":
-                return Names(kind, where, self.observable, self.other_names, self.prefix)
+                return Names(kind, where, self.observable, self.other_names, self.prefix, hint=self._of_input)
             case "state":
                 return Names(kind, where, self._initial_slots(), {}, self.prefix)
             case "parameter":

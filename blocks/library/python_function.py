@@ -178,7 +178,9 @@ class PythonFunction(HoldsFunctions, Block):
 
 def _check_callable(block: Function | PythonFunction) -> None:
     if not callable(block.function):
-        raise checks.fault(block, "function", f"is {block.function!r}", "a function")
+        text = isinstance(block.function, str)
+        cure = f"Write {type(block).__name__}(lambda ...: {block.function})." if text else ""
+        raise checks.fault(block, "function", f"is {block.function!r}", "a function", cure)
 
 
 def _check_arguments(block: PythonFunction, field: str, function: Callable[..., Any]) -> None:

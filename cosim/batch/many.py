@@ -32,7 +32,7 @@ from cosim.names import mapped
 from cosim.progress import Progress, telling
 from cosim.run.context import Context
 from cosim.run.memory import check_memory
-from cosim.run.named_values import set_initial, set_input, set_parameter
+from cosim.run.named_values import set_all
 from cosim.run.parameter_checks import check_runs
 from cosim.settings import Keywords, RunSettings, takes_settings
 from cosim.signal_tree import SignalTree
@@ -96,8 +96,7 @@ def simulate_many(
         system = system_of(group.diagram, chosen.solve_loops, chosen.driven)
         start = Context.initial(system)
         _give(system, start, {"parameters": group.parameters, "initial": initial})
-        for name, value in constants.items():
-            set_input(system, start, name, value)
+        set_all(system, start, "input", constants)
         names = system.chosen(signals)
         trees.append(system.tree(names))
         more = kept_for_warnings(system, names)
@@ -255,10 +254,8 @@ def _seed(value: Any, k: int) -> int:
 def _give(system: System, context: Context, values: Mapping[str, Any], where: str = "") -> None:
     """Put parameters and initial values into a context."""
     try:
-        for name, value in mapped(values.get("parameters"), "parameters").items():
-            set_parameter(system, context, name, value)
-        for name, value in mapped(values.get("initial"), "initial").items():
-            set_initial(system, context, name, value)
+        set_all(system, context, "parameter", mapped(values.get("parameters"), "parameters"))
+        set_all(system, context, "state", mapped(values.get("initial"), "initial"))
     except PlantloopError as error:
         if not where:
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,39 @@ from cosim.slots import MemorySlot
 from cosim.system import System
 
 
+def set_all(system: System, context: Context, kind: str, values: Mapping[str, Any]) -> None:
+    """Set several by name, in this order. kind : "parameter", "state" (initial values) or "input"
+
+    Raises
+    ------
+    PlantloopError    as the setters of one; two names of one thing, of which the first would have no effect
+    """
+    how = {"parameter": set_parameter, "state": set_initial, "input": set_input}[kind]
+    names, given = system.names(kind), dict[tuple[str, int | None], str]()
+    for name, value in values.items():
+        how(system, context, name, value)
+        full, component = names.locate(name)
+        same = [old for key, old in given.items() if key[0] == full and component in (None, key[1])]
+        if same:
+            raise PlantloopError(
+                f"'{same[0]}' and '{name}' are the same {kind} of '{system.name}', and both are given.",
+                path=full,
+                value=value,
+                hint="Give one of them.",
+            )
+        given[full, component] = name
+
+
 def set_input(system: System, context: Context, name: str, value: Any) -> None:
     """Set an input of the whole system, or one component of it."""
-    full, component = system.names("input").locate(name)
+    inputs = system.names("input")
+    if inputs.find(text(name, "input")) is None and (driver := system.driver(name)) is not None:
+        raise PlantloopError(
+            f"'{system.name}' has no input '{name}': it is that of a block, and '{driver}' drives it.",
+            path=name,
+            hint="Inputs of a run are the diagram's own: connect d.inport('u') in its place.",
+        )
+    full, component = inputs.locate(name)
     slot = system.inputs[full]
     places = slot.index if component is None else slot.index[component : component + 1]
     context.h[places] = numbers(value, len(places), full)

@@ -18,7 +18,7 @@ from blocks.errors import PlantloopError, near_miss
 from cosim.batch.watched_runs import kept_for_warnings
 from cosim.engines.reference.log import SNAP, log_times
 from cosim.run.context import Context
-from cosim.run.named_values import set_initial, set_input, set_parameter
+from cosim.run.named_values import set_all
 from cosim.run.parameter_checks import Ends, RunChecks, check_parameters, ends_of
 from cosim.settings import RunSettings
 from cosim.study.action_checks import check_moves
@@ -264,13 +264,10 @@ class Prepared:
         probes, bare = plan.measures.probes(), system
         system = probed(system, probes) if probes.names else system
         start = Context.initial(system)
-        for name, value in base.parameters.items():
-            set_parameter(system, start, name, value)
+        set_all(system, start, "parameter", base.parameters)
         check_parameters(system, start.p, base.parameters)
-        for name, value in base.initial.items():
-            set_initial(system, start, name, value)
-        for name, value in base.inputs.items():
-            set_input(system, start, name, value)
+        set_all(system, start, "state", base.initial)
+        set_all(system, start, "input", base.inputs)
         goals = {name: target(system, name) for name in plan.cases.columns if name not in base.built}
         for name, goal in goals.items():
             checked(system, goal, plan.cases.columns[name])

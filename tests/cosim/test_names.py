@@ -1,5 +1,6 @@
 """One rule for names: signals, states, parameters, inputs and outputs, wherever they are asked for."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ KNOWN = {
     "a.b": Thing(2, ("same", "same")),
     "sub/k.y": Thing(1),
     "odd[0]": Thing(3),
+    "plant.control_force": Thing(1),
 }
 NAMES = Names("signal", "'d'", KNOWN, {"out": "plant.q", "gone": "nowhere"}, "plant.")
 
@@ -43,7 +45,8 @@ NAMES = Names("signal", "'d'", KNOWN, {"out": "plant.q", "gone": "nowhere"}, "pl
         ("odd[0][2]", ("odd[0]", 2)),
         ("sub.k.y", ("sub/k.y", None)),  # as FMUs write it
         ("plant/q", ("plant.q", None)),
-        ("Sub.K.y", ("sub/k.y", None)),
+        ("plant.Control force", ("plant.control_force", None)),  # the label it was made from
+        ("Control-Force", ("plant.control_force", None)),
     ],
 )
 def test_what_a_name_means(name, found):
@@ -55,7 +58,8 @@ def test_what_a_name_means(name, found):
     [
         ("plant.qq", "'d' has no signal 'plant.qq'; did you mean 'plant.q'"),
         ("gone", "'d' has no signal 'gone'; there is"),
-        ("plant", "'d' has no signal 'plant'; there is 'plant.q', 'plant.q.s'."),  # what a block has
+        ("Sub.K.y", "'d' has no signal 'Sub.K.y'; did you mean 'sub/k.y'"),  # capitals tell names apart
+        ("plant", "'d' has no signal 'plant'; there is 'plant.control_force', 'plant.q', 'plant.q.s'."),
         ("sub", "'d' has no signal 'sub'; there is 'sub/k.y'."),
         ("q.thetta", "has no signal 'q.thetta'; did you mean 'plant.q.theta'"),
         ("q[2]", "no component 2 in 'plant.q': it has 2, counted from 0"),
@@ -72,7 +76,7 @@ def test_whole_things_only():
     names = Names("parameter", "'d'", KNOWN, prefix="plant.", parts=False)
     assert names.find("q[0]") is None and names.find("q.theta") is None
     assert names.find("q") == ("plant.q", None) and names.find("sub.k.y") == ("sub/k.y", None)
-    assert names.find("Sub.k.y") is None
+    assert names.find("Sub.k.y") is None and names.find("Control force") == ("plant.control_force", None)
     both = Names("parameter", "'d'", {"a.b/c": Thing(1), "a/b.c": Thing(1)}, parts=False)
     assert both.find("a.b.c") is None and both.find("a/b.c") == ("a/b.c", None)
 
@@ -151,6 +155,50 @@ def test_a_block_alone_may_leave_out_its_name_in_trim_and_linearize():
     assert np.array_equal(one.C, two.C) and np.array_equal(one.C, [[0.0, 1.0]])
 
 
+CAPITALS = {
+    "signals": ("signal", "Twice.y", lambda d, name: simulate(d, 0.1, signals=[name])),
+    "result": ("signal", "Twice.y", lambda d, name: simulate(d, 0.1)[name]),
+    "initial": ("state", "arm/lag.X", lambda d, name: simulate(d, 0.1, initial={name: 1.0})),
+    "fixed": ("state", "arm/lag.X", lambda d, name: trim(d, fixed=[name])),
+    "parameters": ("parameter", "arm/lag.a", lambda d, name: simulate(d, 0.1, parameters={name: 1.0})),
+    "inputs": ("input", "U", lambda d, name: simulate(StateSpace(-1.0, 1.0, 1.0), 0.1, inputs={name: 1.0})),
+    "y": ("output", "Shown", lambda d, name: trim(d, y={name: 1.0})),
+}
+
+
+@pytest.mark.parametrize("place", CAPITALS)
+def test_capitals_tell_names_apart_everywhere(place):
+    """As in wiring: m and M are two things, and a near miss is told."""
+    kind, name, use = CAPITALS[place]
+    with pytest.raises(PlantloopError, match=rf"has no {kind} '{name}'; did you mean '"):
+        use(loop(), name)
+
+
+TWICE = {
+    "initial": lambda d, a, b: simulate(d, 0.1, initial={a: 1.0, b: 2.0}),
+    "of runs": lambda d, a, b: simulate_many(d, [{"initial": {a: 1.0, b: 2.0}}], 0.1),
+}
+
+
+@pytest.mark.parametrize("how", TWICE)
+def test_two_names_of_one_thing_are_refused_where_the_first_has_no_effect(how):
+    for first, second in (("x", "plant.x"), ("x[1]", "x.second"), ("x[0]", "x")):
+        with pytest.raises(PlantloopError, match=rf"'{re.escape(first)}' and '{second}' are the same state"):
+            TWICE[how](Pair(), first, second)
+    sim = Simulation(Pair(), initial={"x": 1.0, "x[1]": 3.0})  # all of it, then one
+    assert sim.value("x").tolist() == [1.0, 3.0]
+    with pytest.raises(PlantloopError, match=r"'plant.k' and 'k' are the same parameter.*Give one"):
+        simulate(Pair(), 0.1, parameters={"plant.k": [1, 2], "k": [1, 2]})
+
+
+def test_the_input_of_a_block_is_answered_with_what_drives_it():
+    for use in (PLACES["value"][1], PLACES["signals"][1], PLACES["linearize"][1]):
+        with pytest.raises(PlantloopError, match=r"no signal 'twice.u'. .* its signal is 'arm.y', which"):
+            use(loop(), "twice.u")
+    with pytest.raises(PlantloopError, match=r"no input 'twice.u': .* 'arm.y' drives it. .*d.inport\('u'\)"):
+        simulate(loop(), 0.1, inputs={"twice.u": 1.0})
+
+
 @dataclass(frozen=True)
 class Cart(Block):
     """A number with a second name."""
@@ -171,3 +219,14 @@ def test_a_parameter_is_looked_at_and_logged_by_either_name():
     assert sim.value("plant.cart.mass") == sim.value("plant.Body_Rigid/2.mass") == 0.7
     r = simulate(d, 1.0, signals=["plant.cart.mass"])
     assert r["plant.cart.mass"][-1, 0] == r["plant.Body_Rigid/2.mass"][-1, 0] == 0.5
+
+
+def test_both_names_of_a_parameter_are_listed():
+    d = Diagram("cart")
+    d.add("plant", Cart())
+    d.ground("plant.u")
+    facts = d.info()
+    assert "plant.Body_Rigid/2.mass" in facts["parameters"] and "plant.cart.mass" not in facts["parameters"]
+    assert facts["other names"] == {"plant.cart.mass": "plant.Body_Rigid/2.mass"}
+    with pytest.raises(PlantloopError, match="'plant.cart.mass' and 'plant.Body_Rigid/2.mass' are the same"):
+        simulate(d, 0.1, parameters={"plant.cart.mass": 1.0, "plant.Body_Rigid/2.mass": 2.0})

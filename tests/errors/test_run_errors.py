@@ -76,11 +76,13 @@ START = {
     "end": (lambda: simulate(lag(), -1.0), "until is -1.0, expected a finite time of zero or more [s]."),
     "log times": (
         lambda: simulate(lag(), 1.0, log_at=[0.0, 2.0]),
-        "log_at goes from 0 to 2 s, outside the run from 0 to 1 s.",
+        "log_at goes from 0 to 2 s, outside the run from 0 to 1 s. Leave the others out, or run longer: "
+        "until=.",
     ),
     "log order": (
         lambda: simulate(lag(), 1.0, log_at=[1.0, 0.0]),
-        "log_at must be finite and not decreasing.",
+        "log_at: entry 1 is 0 s, after one of 1 s; expected times that do not decrease. Sort them: "
+        "np.sort(t), or np.unique(t) for each one once.",
     ),
     "log twice": (
         lambda: simulate(lag(), 1.0, log_at=[1.0], log_every=0.1),

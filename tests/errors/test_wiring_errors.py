@@ -209,7 +209,7 @@ WIRE = {
     "itself": (lambda d: d.add("d", d), "diagram 'd' cannot contain itself."),
     "output twice": (
         lambda d: (d.outport("y", "c.y"), d.outport("y", "gain.y")),
-        "'d' has an output 'y' already.",
+        "'d' has an output 'y' already, which shows 'c.y'; give this one another name.",
     ),
     "unknown block grounded": (
         lambda d: d.ground("plant.force"),

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from blocks.arguments import real_numbers
+from blocks.arguments import is_number, real_numbers
 from blocks.contract.rate import Rate, rational
 from blocks.errors import BlockError, PlantloopError, near_miss, shown
 from cosim.columns import stack
@@ -114,13 +114,38 @@ def given_times(
     except (TypeError, ValueError, OverflowError):
         found = np.zeros((0, 0))
     if found.ndim != 1 or np.asarray(times).dtype.kind == "b":  # such as ``times > 1``
-        raise PlantloopError(f"{what}: got {shown(times)}, expected a list of times [s].", value=times)
-    if not np.isfinite(found).all() or (found[1:] < found[:-1]).any():
-        raise PlantloopError(f"{what} must be finite and not decreasing.", value=times)
+        cure = f"Write [{times:g}] for one instant." if is_number(times) else None
+        wanted = f"{what}: got {shown(times)}, expected a list of times [s]."
+        raise PlantloopError(wanted, value=times, hint=cure)
+    _check_row(found, what)
     if len(found) and (found[0] < start * (1 - SNAP) or found[-1] > until * (1 + SNAP)):
         run = f"from {start:g} to {until:g} s" if np.isfinite(until) else f"that stands at {start:g} s"
-        raise PlantloopError(f"{what} goes from {found[0]:g} to {found[-1]:g} s, outside the run {run}.")
+        raise PlantloopError(
+            f"{what} goes from {found[0]:g} to {found[-1]:g} s, outside the run {run}.",
+            value=times,
+            hint="Leave the others out" + (", or run longer: until=." if found[-1] > until else "."),
+        )
     return found
+
+
+def _check_row(times: np.ndarray, what: str) -> None:
+    """Refuse a list of times with a gap or a step back in it, at its first place."""
+    if len(gaps := np.flatnonzero(~np.isfinite(times))):
+        k = int(gaps[0])
+        raise PlantloopError(
+            f"{what}: entry {k} is {times[k]}, expected a finite time [s]; {len(gaps)} of {len(times)} are "
+            "not finite.",
+            value=float(times[k]),
+            hint="Leave gaps out: t[np.isfinite(t)].",
+        )
+    if len(back := np.flatnonzero(times[1:] < times[:-1])):
+        k = int(back[0]) + 1
+        raise PlantloopError(
+            f"{what}: entry {k} is {times[k]:.9g} s, after one of {times[k - 1]:.9g} s; expected times that "
+            "do not decrease.",
+            value=float(times[k]),
+            hint="Sort them: np.sort(t), or np.unique(t) for each one once.",
+        )
 
 
 @dataclass
