@@ -17,7 +17,6 @@ import numpy as np
 from blocks.errors import PlantloopError, near_miss, shown
 
 UNIT = re.compile(r"\s*\[[^\]]*\]$")  # at the end of a label: "theta [rad]"
-LABEL = re.compile(r"[^\w.\[\]@/]")  # no name has such a sign, a label may
 COMPONENT = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
@@ -40,10 +39,9 @@ class Names:
     error : what is raised about a name
 
     An exact name wins over an alias, that over ``signal[i]``, and that over ``signal.label``; a label may
-    leave out the unit in brackets at its end. Last comes the one name that differs in slashes only: what FMUs
-    call "arm.motor.w" is "arm/motor.w" here. Capitals tell names apart, as in wiring: m and M are two things.
-    They do not matter in a label with blanks or other signs that names cannot have: ports of plants are
-    called by its slug, and a user may spell it as it is ("plant.Control force").
+    leave out the unit in brackets at its end. Last comes the one name that differs in capitals, blanks,
+    dashes and slashes only: ports of plants are called by the slug of their label, which a user may spell as
+    it is, and what FMUs call "arm.motor.w" is "arm/motor.w" here.
     """
 
     kind: str
@@ -90,8 +88,11 @@ class Names:
         return self._spelled_otherwise(tried)
 
     def _spelled_otherwise(self, tried: Sequence[str]) -> tuple[str, int | None] | None:
-        """What is meant where slashes differ, or where it is written as a label; None if several are."""
-        alike = folded if LABEL.search(tried[0]) else dotted
+        """What is meant where capitals, blanks, dashes or slashes differ; None if several are.
+
+        Of what has no parts (parameters, ports) capitals tell one from another, and slashes alone may differ.
+        """
+        alike = folded if self.parts else dotted
         wanted = {alike(name) for name in tried}
         found = {full for full in self.known if alike(full) in wanted}
         found |= {
