@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -31,7 +31,9 @@ def _count(least: int) -> Check:
 
 
 def _numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(type(v) in (int, float) and math.isfinite(v) for v in value)
+    return isinstance(value, list) and all(
+        type(v) in (int, float) and abs(v) <= sys.float_info.max for v in value
+    )
 
 
 def _times(value: Any) -> bool:
@@ -73,6 +75,8 @@ def check_manifest(given: Mapping[str, Any]) -> None:
         what, check = EXPECTED.get(name, ("", lambda _: True))
         if not check(value):
             raise ValueError(f"'{name}' is {str(value)[:60]!r}, expected {what}")
+    if given.get("spans") and len(given["spans"]) != len(given.get("sampled", ())):
+        raise ValueError(f"'spans' has {len(given['spans'])} numbers, expected one for each of 'sampled'")
     if given["stored"] and not given["times"]:
         raise ValueError("'stored' names signals, and there are no 'times'")
     check_memory(float(given["count"] * CASE_BYTES), "a list of its cases", "Do not trust it.")

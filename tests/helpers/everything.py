@@ -29,6 +29,7 @@ from blocks import (
     Sum,
     Switch,
     TransportDelay,
+    TurnCounter,
     UnitDelay,
 )
 from cosim import Diagram, Enabled, For, Simulation, Triggered
@@ -119,6 +120,7 @@ def everything() -> Diagram:
     d.connect(last["y"], peak["u"])
     d.connect(hold["y"], slow["u"])
     d.connect(x["y"], it["u"])
+    d.connect(x["y"], d.add("turns", TurnCounter(0.5))["u"])
     sum_, gain = d.add("sum", Sum("+-")), d.add("gain", Function(lambda u: 2.0 * np.tanh(u)))
     d.connect(it["z"], sum_["in1"])
     d.connect(gain["y"], sum_["in2"])

@@ -63,10 +63,13 @@ def changed(kept):
         (kept / name).write_bytes(content)
 
 
-ODD = [None, -1, 0.5, True, "x", 10**400, [], [1], {"a": 1}, [[]], float("nan"), "\ud800"]
+ODD = [
+    None, -1, 0.5, True, "x", 10**400, [], [1], [10**400], {"a": 1}, [[]], float("nan"), "\ud800",
+]  # fmt: skip
 OF = {  # entries that some odd values are right for
     "name": ["x"], "keep": ["x"], "study_file": ["x"], "design": ["x"], "stored": [],
-    **{key: [[]] for key in ("variants", "parameters", "metrics", "requirements", "sampled", "times")},
+    **{key: [[]] for key in ("variants", "parameters", "metrics", "requirements")},
+    **{key: [[]] for key in ("sampled", "spans", "times")},
 }  # fmt: skip
 
 

@@ -90,12 +90,12 @@ def test_the_first_rate_of_an_algebraic_equation(tmp_path):
 
 
 def test_the_offset_of_samples_that_are_not_taken(tmp_path):
-    variable = Reference_Variable(id=7, expr="0")
+    shown = Reference_Variable(id=7, expr="0"), Control_PlantOutput(id=8, variable_id_list=(7,))
     for kind in (Control_PlantInput, Control_PlantOutput):
-        (line,) = told(tmp_path, variable, kind(id=7, variable_id_list=(7,), offset_time=0.05))
+        (line,) = told(tmp_path, *shown, kind(id=7, variable_id_list=(7,), offset_time=0.05))
         assert f"{kind.__name__} id=7: offset_time" in line and "sampling_period is 0" in line
         sampled = kind(id=7, variable_id_list=(7,), sampling_period=0.1, offset_time=0.05)
-        assert told(tmp_path, variable, sampled) == []
+        assert told(tmp_path, *shown, sampled) == []
 
 
 def test_an_equation_with_a_penalty_is_told_once(tmp_path):
