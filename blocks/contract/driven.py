@@ -172,7 +172,7 @@ class DrivenBlock(Block):
     start: np.ndarray
     make: Callable[[], SteppingUnit]
     ticks: Ticks
-    name: str = ""
+    name: str = field(default="", compare=False)  # a file's path is no part of what it is
     calls: Callable[[Any, Any], list[Any] | None] = lambda unit, table: None
     sampled: bool = False
     endings: tuple[str, ...] = ()

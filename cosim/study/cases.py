@@ -45,7 +45,7 @@ class Cases:
         """One column per number: "controller.K[0]", "controller.K[1]" for a name with several numbers."""
         found: dict[str, np.ndarray] = {}
         for name, values in self.columns.items():
-            found |= dict(zip(_columns_of(name, values.shape[1]), values.T, strict=True))
+            found |= dict(zip(columns_of(name, values.shape[1]), values.T, strict=True))
         return found
 
     @property
@@ -112,7 +112,7 @@ def _check_names(
     results = {*tables.metrics, *(r.name for r in tables.requirements)}
     results |= {f"{r.name}{ROBUSTNESS}" for r in tables.requirements}
     for name in (*grid, *samples):
-        taken = results & {name, *_columns_of(name, (grid if name in grid else samples)[name].shape[1])}
+        taken = results & {name, *columns_of(name, (grid if name in grid else samples)[name].shape[1])}
         if name in grid and name in samples:
             what, cure = "it is swept and in the samples", "Take it out of one of them."
         elif name in RESERVED:
@@ -125,7 +125,7 @@ def _check_names(
         raise PlantloopError(f"'{name}' varies, and {what}.", path=name, value=name, hint=cure)
 
 
-def _columns_of(name: str, width: int) -> list[str]:
+def columns_of(name: str, width: int) -> list[str]:
     """Names of the columns of the table for a name with so many numbers."""
     return [name] if width == 1 else [f"{name}[{k}]" for k in range(width)]
 

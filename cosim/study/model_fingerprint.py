@@ -118,16 +118,22 @@ def as_texts(value: Any, depth: int = 0, seen: dict[int, tuple[int, Any]] | None
         case Block() if value.reaches:  # the files it writes are not part of it
             yield repr(value)
         case _ if dataclasses.is_dataclass(value):  # blocks too
-            inner = (type(value), *(getattr(value, f.name, None) for f in dataclasses.fields(value)))
+            fields = [f.name for f in dataclasses.fields(value) if f.compare or not _ours(value)]
+            inner = (type(value), *(getattr(value, name, None) for name in fields))
         case _:
             _note(value, seen)
-            inner = (type(value), *(_of_table(value) or _pickled(value)))
+            inner = (type(value), *(() if _ours(value) else _of_table(value) or _pickled(value)))
     for part in inner:
         yield from as_texts(part, depth + 1, seen)
 
 
 def _note(value: Any, seen: dict[int, tuple[int, Any]]) -> None:
     seen[id(value)] = len(seen), value
+
+
+def _ours(value: Any) -> bool:
+    """Whether an object is of a class of ours: what counts of it is in dataclasses, and texts have paths."""
+    return type(value).__module__.partition(".")[0] in OURS
 
 
 @functools.lru_cache(maxsize=10_000)

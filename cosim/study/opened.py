@@ -113,6 +113,8 @@ class StudyResult:
             return StoredCase(self, int(number))
         from cosim.study.one_case import OneCase
 
+        if any(np.isnan(values[number]).any() for values in self.plan.cases.columns.values()):
+            raise PlantloopError(f"case {number} is not done yet.", value=number)
         return OneCase(self.plan, int(number), self.store)
 
     @cached_property

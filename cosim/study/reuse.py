@@ -10,10 +10,8 @@ import numpy as np
 from blocks.errors import PlantloopError
 from cosim.study.running import WARNINGS, CaseOutcome
 from cosim.study.store import FAILURES, Manifest, StudyStore
-from cosim.study.study_plan import StudyPlan
+from cosim.study.study_plan import CASES, StudyPlan
 from cosim.study.work import Tally, Worker, case_columns
-
-CASES = "cases"  # the fingerprint that may differ
 
 
 def comparable(old: Manifest, new: Manifest, url: str) -> None:

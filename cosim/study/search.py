@@ -22,7 +22,7 @@ from cosim.study.measures import ROBUSTNESS
 from cosim.study.opened import StudyResult
 from cosim.study.optimisers import POPULATION, Optimiser, cma_es, nsga2
 from cosim.study.running import FAILED
-from cosim.study.store import StudyStore
+from cosim.study.store import SEARCH, StudyStore
 from cosim.study.study_plan import StudyPlan
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def _searched(
     shares = np.full((points, len(space.bounds)), 0.5)
     whole = replace(plan, cases=space.cases(shares, variants, seed))
     fixed = {name: value.tolist() for name, value in space.fixed.items()}
-    looked_for = f"search for {', '.join(aim.objectives)} in {dict(space.bounds)!r}"
+    looked_for = f"{SEARCH} {', '.join(aim.objectives)} in {dict(space.bounds)!r}"
     what = {"cases": f"{looked_for}{f' with {fixed!r}' if fixed else ''}, seed {seed}"}
     store = run.store(whole, what, max(1, -(-POPULATION * variants // run.workers)))
     executor = executor_for(whole, run.executor, run.scheduler)

@@ -17,10 +17,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FORMAT = 1
+SEARCH = "search for"  # begins the print of cases that a search has chosen
 MANIFEST, TABLE, SIGNALS, INPUTS, FAILURES = "study.json", "table", "signals.zarr", "inputs", "failures"
 MOST_CASES, MOST_BYTES = 10_000, 64 * 2**20  # most cases, and bytes, in a chunk
 ROWS_AGAIN = "Remove this file; --resume does its cases again."
@@ -101,6 +104,18 @@ class Manifest:
             return Manifest(**given | {"stored": stored} | lists)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise PlantloopError(f"'{url}/{MANIFEST}' is damaged: {error}.", path=url) from error
+
+    @property
+    def searched(self) -> bool:
+        """Whether a search has chosen the cases; those of the study file are others."""
+        return self.fingerprints.get("cases", "").startswith(SEARCH)
+
+    def command(self, case: int | str, url: str) -> str:
+        """What runs a case again, of the study in a folder: a command, or a line of Python."""
+        file = PurePosixPath(self.study_file).name
+        if file and not self.searched:
+            return f"cosim run {shlex.quote(file)} --case {case}"
+        return f"open_study({json.dumps(url)}{'' if file else ', study=study'}).case({case}).result"
 
     def titled(self, column: str) -> str:
         """A column of the table with its unit, "motor.J [kg m^2]"; its name where it has none."""

@@ -35,6 +35,8 @@ from cosim.version import __version__
 
 NOT_SENT = ("_prepared", "_asked", "_worker")  # fields of a plan that are derived again on another machine
 
+CASES, VERSION = "cases", "plantloop"  # names of two prints
+
 SENT = "_sent"  # marks a plan that was sent
 
 
@@ -139,6 +141,11 @@ class StudyPlan:
         return any(event.warning for one in made for event in one.system.events)
 
     @property
+    def rebuilt(self) -> bool:
+        """Whether a variant is built several times, for structural numbers of cases."""
+        return any(base.built for base in self.bases)
+
+    @property
     def several(self) -> bool:
         """Whether there are variants, whose names distinguish cases."""
         return len(set(self.variants)) > 1
@@ -157,14 +164,14 @@ class StudyPlan:
         """Everything that decides the results, part by part, as texts that change with it."""
         ends = dict.fromkeys(f"{base.until:.17g} s" for base in self.bases)
         found = {
-            "cases": self.cases.fingerprint,
+            CASES: self.cases.fingerprint,
             "metrics": _hash(dict(self.measures.metrics)),
             "requirements": _hash(dict(self.measures.requirements)),
             "actions": _hash(self.actions),
             "store": _hash(self.store),
             "until": ", ".join(ends),
             "settings": _hash([repr(b.settings) for b in self.bases]),
-            "plantloop": __version__,
+            VERSION: __version__,
         }
         if self.stops:
             found["requirements that stop a run"] = _hash([r.name for r in self.stops])

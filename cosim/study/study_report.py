@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-import shlex
 from collections.abc import Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -52,8 +50,7 @@ h.onclick=()=>{up=by===k?!up:true;by=k;draw()};head.append(h)});$("head").replac
 $("rows").replaceChildren(...r.slice(page*size,(page+1)*size).map(x=>{const row=document.createElement("tr");
 if(x[x.length-1])row.className="bad";x.slice(0,-1).forEach(v=>{const c=document.createElement("td");
 c.textContent=v===null?"":typeof v==="boolean"?(v?"met":"not met"):v;row.append(c)});
-row.onclick=()=>{$("command").textContent=d.command?
-d.command+" --case "+x[0]:"study.case("+x[0]+").result"};return row}))}
+row.onclick=()=>{$("command").textContent=d.command.join(x[0])};return row}))}
 $("only").onchange=()=>{page=0;draw()};$("back").onclick=()=>{page--;draw()};$("next").onclick=()=>{page++;draw()};draw();
 </script></body></html>
 """
@@ -72,7 +69,8 @@ def report(view: StudyView) -> str:
         f". {len(failed)} failed or miss a requirement." if len(failed) else ". All requirements are met."
     )
     body = "\n".join(f"<h2>{title}</h2>\n{content}" for title, content in _sections(view) if content)
-    data = {"columns": _columns(view), "rows": _rows(view), "command": _command(view)}
+    command = m.command("\0", view.store.folder.url).split("\0")  # before and after the number
+    data = {"columns": _columns(view), "rows": _rows(view), "command": command}
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return PAGE % {"title": html.escape(m.name), "summary": html.escape(summary), "body": body, "data": text}
 
@@ -125,7 +123,7 @@ def _worst(view: StudyView) -> str:
         margins = [f"{row[f'{n}.robustness']:.6g}" for n in m.requirements]
         numbers = [f"{row[n]:.6g}" for n in m.parameters]
         bad = row["status"] == "failed" or not all(row[n] for n in m.requirements)
-        command = f"<code>{html.escape(_again(view, k))}</code>"
+        command = f"<code>{html.escape(m.command(int(k), view.store.folder.url))}</code>"
         rows.append(
             (f"{k}", *numbers, *margins, str(row["message"])[:80], _Raw(command), "bad" if bad else "")
         )
@@ -176,18 +174,6 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> str:
     for *values, style in rows:
         lines.append(f'<tr class="{style}">' + "".join(f"<td>{cell(v)}</td>" for v in values) + "</tr>")
     return "\n".join(lines) + "</table>"
-
-
-def _command(view: StudyView) -> str:
-    """What runs the study's file; "" for a study that was written in Python."""
-    file = PurePosixPath(view.store.manifest.study_file).name
-    return f"cosim run {shlex.quote(file)}" if file else ""
-
-
-def _again(view: StudyView, case: int) -> str:
-    """What runs a case again."""
-    command = _command(view)
-    return f"{command} --case {case}" if command else f"study.case({case}).result"
 
 
 def _columns(view: StudyView) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -47,7 +45,7 @@ def of_study(view: StudyView) -> PageData:
         "name": m.name,
         "count": m.count,
         "done": len(view.table),
-        "command": f"cosim run {shlex.quote(PurePosixPath(m.study_file).name)}" if m.study_file else "",
+        "command": m.command("\0", view.store.folder.url).split("\0"),  # before and after the number
         "folder": view.store.folder.url,
         "columns": columns,
         "bad": page.numbers.put(np.isin(table.index.to_numpy(), failed.to_numpy()).astype(float)),

@@ -50,7 +50,7 @@ viewer.study = (data, kept = null) => {
     info.hidden = i < 0;
     if (i < 0) return;
     const number = columns[0].list[i];
-    const again = data.command ? `${data.command} --case ${number}` : `open_study("${data.folder}", study=study).case(${number}).result`;
+    const again = data.command.join(number);
     const line = viewer.element("code", { class: "command" }, again);
     const copy = viewer.element("button", { title: "copy the command that runs this case again", onclick: () => navigator.clipboard?.writeText(again) }, "copy");
     const of = (role) => columns.filter((c) => role.includes(c.role) && c.list[i] !== "").map((c) => viewer.element("tr", {}, viewer.element("td", {}, c.name), viewer.element("td", {}, viewer.cell(c.list[i]))));

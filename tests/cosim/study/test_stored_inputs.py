@@ -211,3 +211,65 @@ def test_scripts_that_a_model_names(tmp_path):
         (tmp_path / name).write_text("import deep\n")
     found = [path.relative_to(tmp_path).as_posix() for path in named_in(model)]
     assert sorted(found) == ["m/deep.py", "m/law.py", "m/lib/ke.so"]
+
+
+SEARCHED = """
+[blocks.u]
+type = "Constant"
+value = 1.0
+[blocks.k]
+type = "Gain"
+k = 1.0
+[wiring]
+connect = ["u.y -> k.u"]
+[run]
+until = 1.0
+log_every = 0.5
+[sampling]
+method = "lhs"
+runs = 40
+[sampling.parameters]
+"k.k" = { low = 0.0, high = 1.0 }
+[metrics]
+last = "final(k.y)"
+[[requirements]]
+name = "small"
+always = "k.y < 0.5"
+"""
+
+
+def test_cases_of_a_search_are_its_own(project):
+    """Those of the study file were run for them, with other numbers."""
+    pytest.importorskip("cma")
+    file = project / "study.toml"
+    file.write_text(SEARCHED)
+    found = Study(file).falsify(project / "out", runs=32, workers=1)
+    for s in (found.study, open_study(project / "out"), open_study(project / "out", study=Study(file))):
+        one = s.case(20)
+        assert one.parameters["k.k"] == found.study.table["k.k"][20]
+        assert one.parameters["seed"] == found.study.table["seed"][20]
+        assert one.result["k.y"][-1, 0] == found.study.table["last"][20]
+        assert s.store.manifest.command(20, "out") == 'open_study("out").case(20).result'
+    (project / "out" / "table" / "000001.parquet").unlink()
+    with pytest.raises(PlantloopError, match="case 20 is not done yet"):
+        open_study(project / "out").case(20)
+    assert open_study(project / "out").case(3).parameters["seed"] == found.study.table["seed"][3]
+
+
+def test_a_case_is_not_run_again_with_another_model(project):
+    """What is given to a file in Python, and what is read from the root on, is not in the copies."""
+    file = project / "study.toml"
+    file.write_text(RECORDED.format(data=project / "data" / "u1.csv") + '[sweep]\n"k.k" = [3.0, 4.0]\n')
+    study = Study(file, trust=True)
+    study.run(project / "out", workers=1)
+    assert open_study(project / "out", trust=True).case(1).result["k.y"][-1, 0] == 4.0
+    (project / "data" / "u1.csv").write_text("t,u\n0,0\n1,10\n")
+    with pytest.raises(PlantloopError, match="no case of .* can be run again: model changed"):
+        open_study(project / "out", trust=True).case(1)
+    assert open_study(project / "out", trust=True).table["last"].tolist() == [3.0, 4.0]
+    assert open_study(project / "out", study=study).case(1).result["k.y"][-1, 0] == 4.0
+    Study(file, until=0.5, trust=True).run(project / "b", workers=1)
+    with pytest.raises(PlantloopError, match="can be run again: until changed"):
+        open_study(project / "b", trust=True).case(1)
+    with pytest.raises(PlantloopError, match="can be run again: until, model changed"):
+        open_study(project / "b", study=study).case(1)

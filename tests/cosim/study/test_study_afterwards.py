@@ -132,7 +132,9 @@ def test_a_page_in_a_browser(done, page):
         command = page.locator("#command").text_content()
     assert len(wide) >= 6
     assert min(wide) > 50
-    assert command == f"study.case({done.failed.index[0]}).result"  # it has no file
+    assert (
+        command == f'open_study("{done.store.folder.url}", study=study).case({done.failed.index[0]}).result'
+    )
 
 
 @pytest.mark.slow

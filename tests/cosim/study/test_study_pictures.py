@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from cosim.study import executors, report_pictures, study_report
+from cosim.study.store import Manifest
 from cosim.study.study_plots import plotted
 
 
@@ -59,9 +60,12 @@ def test_tables_of_a_report(monkeypatch):
         "r.robustness": np.arange(98.0, -3.0, -1.0), "status": ["done"] * 100 + ["failed"],
         "message": [""] * 100 + ["a < b"],
     })  # fmt: skip
-    manifest = SimpleNamespace(metrics=["m"], requirements=["r"], parameters=["p"], titled=str)
+    manifest = SimpleNamespace(
+        metrics=["m"], requirements=["r"], parameters=["p"], titled=str,
+        command=lambda case, url: f"cosim sweep --case {case}",
+    )  # fmt: skip
     view = SimpleNamespace(
-        store=SimpleNamespace(manifest=manifest),
+        store=SimpleNamespace(manifest=manifest, folder=SimpleNamespace(url="out")),
         table=table,
         column=lambda name: table[name].to_numpy(dtype=float),
     )
@@ -69,7 +73,6 @@ def test_tables_of_a_report(monkeypatch):
     assert [cell.text for cell in metrics[1]] == ["m", "0", "5", "50", "95", "100", "0"]
     requirements = ET.fromstring(study_report._requirements(view))
     assert [cell.text for cell in requirements[1]] == ["r", "98 of 101", "-2"]
-    monkeypatch.setattr(study_report, "_command", lambda view: "cosim sweep")
     worst = ET.fromstring(study_report._worst(view))
     rows = {row[0].text: row for row in worst[1:]}
     assert list(rows)[:5] == ["100", "99", "98", "97", "96"]
@@ -80,15 +83,18 @@ def test_tables_of_a_report(monkeypatch):
 def test_a_metric_without_values_and_a_study_without_a_file():
     """The number of cases without a value stood in the column of the least; a command named no file."""
     table = pd.DataFrame({"p": [0.0, 1.0], "m": [np.nan, np.inf], "status": "done", "message": ""})
-    manifest = SimpleNamespace(metrics=["m"], requirements=[], parameters=["p"], titled=str, study_file="")
+    manifest = Manifest("d", 2, 2, (), ("p",), ("m",), (), {}, (0.0,), "all", "float64", {})
+    folder = SimpleNamespace(url="out")
     view = SimpleNamespace(
-        store=SimpleNamespace(manifest=manifest), table=table, failed=table[:0],
+        store=SimpleNamespace(manifest=manifest, folder=folder), table=table, failed=table[:0],
         column=lambda name: table[name].to_numpy(dtype=float),
     )  # fmt: skip
     metrics = ET.fromstring(study_report._metrics(view))
     assert [cell.text for cell in metrics[1]] == ["m", None, None, None, None, None, "2"]
     worst = ET.fromstring(study_report._worst(view))
-    assert [row[-1][0].text for row in worst[1:]] == ["study.case(0).result", "study.case(1).result"]
+    assert [row[-1][0].text for row in worst[1:]] == [
+        f'open_study("out", study=study).case({k}).result' for k in range(2)
+    ]
     assert list(report_pictures.scatters(view)) == []
 
 
