@@ -82,7 +82,7 @@ def _mixed(z: np.ndarray) -> np.ndarray:
 def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) -> Cases:
     """Variants x grid x samples; variants change slowest, samples fastest.
 
-    folder : where a file of cases is looked for; seed : of a study without samples
+    folder : where a file of cases is looked for; seed : of the runs, where samples have none of their own
 
     Raises
     ------
@@ -91,7 +91,8 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
     """
     grid, steps = _grid(tables.sweep)
     sampling = tables.sampling
-    samples, own_seeds = _samples(sampling, folder) if sampling is not None else ({}, None)
+    seed = seed if sampling is None or sampling.seed is None else sampling.seed
+    samples, own_seeds = _samples(sampling, folder, seed) if sampling is not None else ({}, None)
     _check_names(tables, grid, samples)
     runs = len(next(iter(samples.values()))) if samples else (len(own_seeds) if own_seeds is not None else 1)
     columns = {n: np.tile(np.repeat(v, runs, axis=0), (variants, 1)) for n, v in grid.items()}
@@ -99,7 +100,7 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
     count = variants * steps * runs
     width = sum(v.shape[1] for v in (*grid.values(), *samples.values()))
     _check_room(count, width)
-    seeds = seeds_of(sampling.seed if sampling is not None else seed, count)
+    seeds = seeds_of(seed, count)
     if own_seeds is not None:
         seeds = np.tile(own_seeds, variants * steps)
     return Cases(columns, np.repeat(np.arange(variants), steps * runs), seeds)
@@ -169,13 +170,13 @@ def _array(name: str, values: Sequence[Any]) -> np.ndarray:
     return np.array([np.ravel(np.asarray(v, dtype=float)) for v in values])
 
 
-def _samples(s: SamplingTable, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
+def _samples(s: SamplingTable, folder: Path, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray | None]:
     """Columns of the samples, and their seeds where a file gives them."""
     if s.method == "list":
         return _listed(s.cases)
     if s.method == "file":
         return _from_file(folder / str(s.file), str(s.file))
-    values = drawn(s.method, s.runs or 0, s.seed, s.parameters, s.correlations)
+    values = drawn(s.method, s.runs or 0, seed, s.parameters, s.correlations)
     return {name: values[:, k : k + 1] for k, name in enumerate(s.parameters)}, None
 
 

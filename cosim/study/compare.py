@@ -100,7 +100,8 @@ def _signals(before: StudyView, after: StudyView, cases: np.ndarray) -> dict[str
                 view.store.numbers_of(v[some]).reshape(len(some), -1) for view, v in ((before, x), (after, y))
             )
             with np.errstate(invalid="ignore"):
-                apart = np.where(np.isnan(p) & np.isnan(q), 0.0, np.abs(p - q)).max(axis=1)
+                same = (np.isnan(p) & np.isnan(q)) | (p == q)  # inf, as float32 keeps too large ones
+                apart = np.where(same, 0.0, np.abs(p - q)).max(axis=1)
             apart[np.isnan(apart)] = np.inf
             k = int(np.argmax(apart))
             best = max(best, (float(apart[k]), int(some[k])), key=lambda item: item[0])

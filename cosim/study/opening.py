@@ -29,7 +29,7 @@ def open_study(
 
     Raises
     ------
-    PlantloopError     no such folder, or it is damaged
+    PlantloopError     no such folder, or it is damaged; a case is to be run again with another model
 
     >>> s = open_study("out/")
     >>> s.table, s.failed, s.case(17).result

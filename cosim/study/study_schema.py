@@ -253,7 +253,7 @@ class SamplingTable:
 
     method: str = key(one_of(METHODS), default="sobol")
     runs: int | None = key(integer(least=1), default=None)
-    seed: int = key(integer(least=0), default=0)
+    seed: int | None = key(integer(least=0), default=None)  # None: that of the runs
     file: str | None = key(text, default=None)  # of method "file": CSV or Parquet, a column per name
     cases: tuple[Mapping[str, Any], ...] = key(list_of(quantities), default=())  # of method "list"
     parameters: Mapping[str, Distribution] = key(spreads, default_factory=dict)

@@ -72,3 +72,15 @@ def test_a_seed_in_a_file_that_is_none_names_file_and_row(noisy, tmp_path):
     (tmp_path / "cases.csv").write_text("k.k,seed\n1.0,5\n2.0,-1\n")
     with pytest.raises(PlantloopError, match=r"cases\.csv.*column 'seed', row 2.*whole number"):
         study_of(noisy, method="file", file=str(tmp_path / "cases.csv")).run(tmp_path / "s", workers=1)
+
+
+def test_samples_without_a_seed_take_that_of_the_run(noisy):
+    """It had no effect: whatever seed a run had, samples and noise were those of seed 0."""
+    drawn = {"method": "monte_carlo", "runs": 3, "parameters": {"k.k": {"low": 0.0, "high": 1.0}}}
+    cases = [
+        Study(
+            noisy, until=0.5, sampling=drawn | own, metrics={"last": "final(k.y)"}, seed=seed
+        ).cases.fingerprint
+        for own, seed in (({}, 7), ({"seed": 7}, 0), ({"seed": 7}, 5), ({}, 0), ({"seed": 0}, 7))
+    ]
+    assert cases[0] == cases[1] == cases[2] != cases[3] == cases[4]

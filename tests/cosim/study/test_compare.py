@@ -51,6 +51,15 @@ def test_the_farthest_case_of_a_signal():
     assert _signals(before, view([0.0, 1.0], a=y), cases) == {"a": (np.inf, 1)}
 
 
+def test_signals_that_are_inf_in_both_are_the_same():
+    """As float32 keeps what is too large for it."""
+    x = np.full((2, 2, 1), np.inf)
+    y = x.copy()
+    y[1, 0, 0] = -np.inf
+    assert _signals(view([0.0, 1.0], a=x), view([0.0, 1.0], a=x), np.arange(2)) == {"a": (0.0, 0)}
+    assert _signals(view([0.0, 1.0], a=x), view([0.0, 1.0], a=y), np.arange(2)) == {"a": (np.inf, 1)}
+
+
 def test_more_cases_than_are_looked_at_at_once():
     x = np.zeros((2500, 1, 1))
     y = x.copy()
