@@ -69,15 +69,25 @@ def unit(angle):
     return np.array([np.cos(angle), np.sin(angle)])
 
 
+@cache
+def coefficients(masses):
+    """(n, n) each: what rod j moves the middle of rod k, and that weighed; masses and inertias of M."""
+    m, n = np.array(masses), len(masses)
+    levers = np.tri(n, k=-1) + np.eye(n) / 2.0
+    weights = levers.T * m
+    return levers, weights, weights @ levers, np.diag(m / 12.0)
+
+
+WEIGHT = np.array([[0.0], [-G]])
+
+
 def accelerations(masses, angles, rates, closed):
     """theta'' (n,) and the force on ground at the origin (2,)."""
-    m, n = np.array(masses), len(masses)
-    levers = np.tri(n, k=-1) + np.eye(n) / 2.0  # (k, j): what rod j moves the middle of rod k
+    levers, weights, moved, turned = coefficients(masses)
     along = np.array([np.cos(angles), np.sin(angles)])  # (2, n)
     across, bent = np.array([-along[1], along[0]]), -along * rates**2  # bent: accelerations at theta'' = 0
-    weights = levers.T * m
-    M = (across.T @ across) * (weights @ levers) + np.diag(m / 12.0)
-    Q = ((across.T @ (np.array([[0.0], [-G]]) - bent @ levers.T)) * weights).sum(axis=1)
+    M = (across.T @ across) * moved + turned
+    Q = ((across.T @ (WEIGHT - bent @ levers.T)) * weights).sum(axis=1)
     if closed:
         u, sizes, v = np.linalg.svd(across)
         free, particular = v[2:].T, v[:2].T @ (u.T @ -bent.sum(axis=1) / sizes)
