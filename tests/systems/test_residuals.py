@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from blocks.errors import ModelError
-from cosim import simulate
+from cosim import Diagram, simulate
 from plant import Plant, PlantWarning
 from plant.mechanics.joints import JOINT_TYPES
 from tests.helpers.loops import n_four_bar
@@ -53,17 +53,24 @@ CHAINS = {  # without a loop: joint coordinates have nothing to keep
 }  # fmt: skip
 
 
-def named(name: str, coordinates: str) -> Plant:
-    """The plant of the deck called `name`; it has something to keep."""
-    plant = read(next(path for path in DECKS if path.stem == name), coordinates)
-    assert plant is not None
-    return plant
+@functools.cache
+def watched_deck(path: Path, coordinates: str) -> Diagram | None:
+    """The plant of `read` and its residuals, flattened once."""
+    plant = read(path, coordinates)
+    return None if plant is None else watched(plant)
 
 
-def check(plant: Plant, until: float, engine: str = "reference", **options) -> None:
-    """Residuals at the ends of accepted steps, and at a thousand instants in between."""
-    d, shown = watched(plant), ["plant.positions", "plant.velocities"]
-    for log in ({"log_every": "step"}, {}):
+def named(name: str, coordinates: str) -> Diagram:
+    """The plant of the deck called `name` and its residuals; it has something to keep."""
+    d = watched_deck(next(path for path in DECKS if path.stem == name), coordinates)
+    assert d is not None
+    return d
+
+
+def check(d: Diagram, until: float, engine: str = "reference", **options) -> None:
+    """Residuals at the ends of accepted steps, and at three hundred instants in between."""
+    shown = ["plant.positions", "plant.velocities"]
+    for log in ({"log_every": "step"}, {"log_at": np.linspace(0.0, until, 301)}):
         r = simulate(d, until, engine=engine, signals=shown, **log, **options)
         assert r.complete and len(r.time) > 3
         assert sum(r[name].shape[1] for name in shown) > 2
@@ -75,23 +82,23 @@ def check(plant: Plant, until: float, engine: str = "reference", **options) -> N
 @both
 @pytest.mark.parametrize("path", DECKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_deck(path, coordinates):
-    plant = read(path, coordinates)
-    assert (plant is None) == (path.stem in FREE or (coordinates == "joint" and path.stem in CHAINS))
-    if plant is not None:
-        check(plant, 0.02 if "andrews" in path.stem else 0.5)
+    d = watched_deck(path, coordinates)
+    assert (d is None) == (path.stem in FREE or (coordinates == "joint" and path.stem in CHAINS))
+    if d is not None:
+        check(d, 0.02 if "andrews" in path.stem else 0.5)
 
 
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("type", [name for name, entry in JOINT_TYPES.items() if entry.in_decks])
 def test_joint_type(type, coordinates):
-    check(Plant.from_model(pair(type, **numbers_of(type)), coordinates=coordinates), 0.3)
+    check(watched(Plant.from_model(pair(type, **numbers_of(type)), coordinates=coordinates)), 0.3)
 
 
 @both
 @pytest.mark.parametrize("model", [arm, functools.partial(n_four_bar, 3)], ids=["servo", "windows"])
 def test_model_in_python(model, coordinates):
-    check(Plant.from_model(model(), coordinates=coordinates), 1.0)
+    check(watched(Plant.from_model(model(), coordinates=coordinates)), 1.0)
 
 
 @pytest.mark.slow
@@ -106,5 +113,5 @@ def test_native_engine(name, coordinates, options):
 @pytest.mark.parametrize("solver", ["rodas4", "DOP853", "Radau", "LSODA"])
 @pytest.mark.parametrize("name", ["four_bar", "leaning_four_bar"])
 def test_other_solvers(name, solver):
-    until = 0.02 if solver == "LSODA" else 0.2  # it begins anew with small steps after each projection
+    until = 0.002 if solver == "LSODA" else 0.2  # it begins anew with small steps after each projection
     check(named(name, "joint"), until, solver=solver, rtol=1e-5, atol=1e-7)
