@@ -126,10 +126,10 @@ def test_a_file_is_read_up_to_a_size(tmp_path):
 
 @pytest.mark.slow
 def test_nesting_and_number_of_command_files_are_bounded(place):
-    """A chain of files, and files that load the next one twice: 2^n commands."""
+    """A chain of files, and files that load the next one four times: 4^n files with commands."""
     for k in range(30):
         written(place, f'<Load_Command command_file="c{k + 1}.xml"/>', f"c{k}.xml")
-        written(place, f'<Load_Command command_file="d{k + 1}.xml"/>' * 4, f"d{k}.xml")
+        written(place, RUN * 50 + f'<Load_Command command_file="d{k + 1}.xml"/>' * 4, f"d{k}.xml")
     written(place, RUN, "c30.xml")
     with pytest.raises(ModelError, match="nested 20 deep"):
         run_deck(place / "own" / "c0.xml")

@@ -232,7 +232,7 @@ def test_late_starts_have_first_steps_that_move(engine, solver):
 def test_a_delay_too_short_to_be_stepped_over(engine, solver):
     d = chain(Constant(1.0), TransportDelay(1e-300), Integrator())
     with pytest.raises(SimulationError, match="wall_limit|delay|does not move"):
-        simulate(d, 1.0, engine=engine, solver=solver, wall_limit=0.5)
+        simulate(d, 1.0, engine=engine, solver=solver, wall_limit=0.1)
 
 
 # --- Ctrl-C -----------------------------------------------------------------------------------------------
