@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -57,10 +58,21 @@ def loop(without=(), nested=False):
     return d
 
 
+@cache
+def plain_audit():
+    return delay_audit(loop(), at="c.u")
+
+
+@cache
+def phase_without(name):
+    """Phase margin of the loop that is built without one of its parts [deg]."""
+    return margins(loop(without=[name]), at="c.u", pade=6).phase
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("nested", [False, True])
 def test_every_delay_has_its_cost_and_what_would_be_left(nested):
-    found = delay_audit(loop(nested=nested), at="c.u")
+    found = delay_audit(loop(nested=True), at="c.u") if nested else plain_audit()
     w, by = found.margins.crossover, {d.path.removesuffix("/it"): d for d in found.delays}
     assert len(found.delays) == 4
     assert by["computing"].kind == "sampled delay" and by["wire"].kind == "transport"
@@ -70,7 +82,7 @@ def test_every_delay_has_its_cost_and_what_would_be_left(nested):
     hold = next(d for d in found.delays if d.kind == "sampling and hold")
     assert hold.phase == pytest.approx(np.degrees(w * 0.01), rel=1e-9)
     for name in PARTS:
-        left = margins(loop(without=[name]), at="c.u", pade=6).phase
+        left = phase_without(name)
         assert by[name].without == pytest.approx(left, rel=1e-9)
         assert left > found.margins.phase
 
@@ -78,7 +90,7 @@ def test_every_delay_has_its_cost_and_what_would_be_left(nested):
 @pytest.mark.slow
 def test_the_costs_together_are_what_an_ideal_loop_has_more():
     """To first order: the phase of the ideal continuous loop at the crossover of the real one."""
-    found = delay_audit(loop(), at="c.u")
+    found = plain_audit()
     w = found.margins.crossover
     ideal = np.degrees(np.angle(-(4.0 + 3.0j * w) / (1j * w) ** 2 * -1)) + 180.0
     assert found.margins.phase + found.total == pytest.approx(ideal % 360.0, abs=0.3)
@@ -86,7 +98,7 @@ def test_the_costs_together_are_what_an_ideal_loop_has_more():
 
 @pytest.mark.slow
 def test_it_prints_as_a_table():
-    lines = str(delay_audit(loop(), at="c.u")).splitlines()
+    lines = str(plain_audit()).splitlines()
     assert lines[0].startswith("loop at 'c.u': phase margin") and "margin without" in lines[1]
     assert len(lines) == 7 and lines[-1].startswith("together")
     assert any("transport" in line and " 7 " in line for line in lines)
