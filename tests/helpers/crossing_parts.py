@@ -80,7 +80,7 @@ class InC:
             reached=doubles(places), farthest=doubles(n), missed=doubles(n), new_signs=doubles(n),
             out=doubles(17 * n), scratch=doubles(1), unprojected=doubles(1), special=ints([0] * n),
             loud=ints([0] * n), wanted=ints([0] * places), looked_at=ints([0] * 2 * (places + 1)),
-            stale_crossings=ints([0] * places), fired=ints([0] * n),
+            stale_crossings=ints([0] * places), fired=ints([0] * n), candidate=ints([0] * n),
         )  # fmt: skip
 
     def functions(self, some):
@@ -128,6 +128,7 @@ class InPython:
         self.visited, self.g, self.x = [], g, 0.0
         self.rates = rates or [lambda x: 0.0] * n
         c = self.crossings = object.__new__(Crossings)
+        c.invariants = SimpleNamespace(restored=lambda t, x: x)
         context = SimpleNamespace(t=0.0, x=np.zeros(1), signs=np.array(signs or [1.0] * n))
         failed = lambda t, place, in_reset=False: SimulationError("no number", path=place, time=t)
         c.workspace = SimpleNamespace(put=self.put, context=context, non_finite=failed)

@@ -16,6 +16,7 @@ from cosim.engines.methods.crossing_rates import (
 )
 from cosim.engines.methods.event_order import event_order
 from cosim.engines.methods.steppers import AcceptedStep
+from cosim.engines.reference.invariants import Invariants
 from cosim.engines.reference.unknowns import Unknowns
 from cosim.engines.reference.workspace import Workspace
 from cosim.run.history import CHECKS, NODES, at_checks, interpolate
@@ -39,8 +40,8 @@ class Part(enum.Enum):
 class Crossings:
     """The crossings of a system; the sign stored of each is part of the context."""
 
-    def __init__(self, workspace: Workspace, unknowns: Unknowns) -> None:
-        self.workspace, self.unknowns = workspace, unknowns
+    def __init__(self, workspace: Workspace, unknowns: Unknowns, invariants: Invariants) -> None:
+        self.workspace, self.unknowns, self.invariants = workspace, unknowns, invariants
         s = workspace.system
         self.events = s.events
         self._g = workspace.bind("crossings", lambda: [crossings_of(s)])
@@ -272,11 +273,12 @@ class Crossings:
 
         Secants, of which two in a row that leave more than half of the bracket are followed by its middle; an
         end that stays has its value halved (Dahlquist & Björck, Numerical Methods in Scientific Computing I,
-        sec. 6.2.2, Illinois method). A secant ends no nearer to an end than the last bit.
+        sec. 6.2.2, Illinois method). A secant ends no nearer to an end than the last bit. The crossing is
+        looked at where the invariants hold, as they do after the event: else it might fire again there.
         """
 
         def beyond(t: float) -> float:
-            self.workspace.put(t, step.inside(t))
+            self.workspace.put(t, self.invariants.restored(t, step.inside(t)))
             self.unknowns.refresh()
             return float(self._g()[k] * sign)
 

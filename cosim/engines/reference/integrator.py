@@ -80,7 +80,8 @@ class StretchIntegrator:
         if self.crossings.events and (found := self.crossings.locate(step)) is not None:
             time, met = found
             if time < step.t1:
-                step = AcceptedStep(step.t0, time, step.x0, step.inside(time), step.inside)
+                there = self.invariants.restored(time, step.inside(time))
+                step = AcceptedStep(step.t0, time, step.x0, there, step.inside)
                 whole = False
         if whole:
             self.invariants.check(step.t1)

@@ -60,7 +60,7 @@ def interpreter(
     scheduler = Scheduler(workspace, unknowns)
     acceptance = Acceptance(workspace, unknowns)
     restart = Restart(workspace, unknowns, invariants, acceptance)
-    crossings = Crossings(workspace, unknowns)
+    crossings = Crossings(workspace, unknowns, invariants)
     events = Events(workspace, unknowns, crossings, restart)
 
     def explained(t: float, x: np.ndarray) -> SimulationError:

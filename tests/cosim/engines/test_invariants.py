@@ -70,3 +70,27 @@ def test_the_factor_is_that_of_the_blocks_own_states():
 def test_a_factor_that_is_none_is_refused(factor):
     with pytest.raises(PlantloopError, match="rounding_matters"):
         alone(circle(factor)).system()
+
+
+@pytest.mark.parametrize("engine", ["native", "reference"])
+@pytest.mark.parametrize(
+    "how", [{"rtol": 1e-4}, {"solver": "rodas4", "rtol": 1e-4}, {"solver": "rk4", "step": 0.01}]
+)
+@pytest.mark.parametrize("direction", ["rising", "falling", "both"])
+def test_a_crossing_on_a_circle_is_counted_once(engine, how, direction):
+    """The way back onto the circle, between a step's solution and its event, is no crossing."""
+
+    def equations(b):
+        x, y, n = b.continuous("x", 1.0), b.continuous("y", 0.0), b.mode("n", 0.0)
+        w = 1.0 + 40.0 * np.exp(-50.0 * (b.time - 0.5) ** 2)
+        b.derivative(x, -w * y)
+        b.derivative(y, w * x)
+        b.invariant(x * x + y * y - 1.0)
+        b.when(x[0] - 0.2, [(n, n + 1)], direction, "met")
+
+    r = simulate(alone(equations), 1.0, engine=engine, **how)
+    fine = exact(np.linspace(0.0, 1.0, 100_001)) > 0.2
+    turns = np.flatnonzero(np.diff(fine.astype(int)))
+    rising = fine[turns + 1]
+    wanted = turns[{"rising": rising, "falling": ~rising, "both": rising | True}[direction]] * 1e-5
+    assert [e.time for e in r.events] == pytest.approx(wanted, abs=0.02)

@@ -24,7 +24,8 @@ double find_turn(pl_run *r, int i, double side, double low, double high)
 int is_resolved(pl_run *r, double t0, double t1) { return resolved(r, t0, t1); }
 void pl_interpolate(pl_run *r, double t, double *x) { x[0] = t; }
 void pl_interpolate_some(pl_run *r, double t, int first, int last, double *x)
-{ if (first < last) x[0] = t; }""",
+{ if (first < last) x[0] = t; }
+int pl_project(pl_run *r, double t, double *x) { (void)r, (void)t, (void)x; return 0; }""",
     "quartic": '#include "quartic.c"',
     "evaluate": """#include "evaluate.c"
 void pl_update_w(void *owner, const pl_args *a) { ((pl_run *)owner)->value = a->t; }""",

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from cosim import Diagram, simulate
+from plant import Plant
 from plant.elements import (
+    Body_Rigid,
+    Constraint_Joint,
+    Force_Gravity,
+    Model,
     Post_Request,
     Reference_Variable,
     Sensor_Evaluate,
     Sensor_Event,
 )
 from plant.reporting import PlantWarning
+from tests.helpers.trees import marker
 from tests.plant.equations.test_controls import outputs, run, slider
 
 
@@ -107,3 +114,47 @@ def test_a_sensor_that_reads_what_another_has_just_stored_looks_again(engine):
     r = simulate(d, until=2.0, log_at=[0.81, 1.61, 2.0], engine=engine)
     assert r["plant.y"].ravel() == pytest.approx([1.0, 2.0, 2.0])
     assert [e.time for e in r.events] == pytest.approx([0.8, 1.6], abs=1e-9)
+
+
+@pytest.mark.parametrize(("compare", "rtol"), [("EQ", 1e-8), ("EQ", 1e-5), ("GE", 1e-5)])
+@pytest.mark.parametrize(("coordinates", "engine"), [("joint", "native"), ("absolute", "reference")])
+def test_a_sensor_counts_the_passages_of_a_spherical_pendulum(compare, rtol, coordinates, engine):
+    """n'' = -|n'|^2 n + (m g l / J) (down - (down . n) n), counted by SciPy, which needs no constraint."""
+    mass, inertia, centre = 2.0, 0.1, np.array([0.3, 0.1, -0.4])
+    model = Model.build(
+        [
+            Force_Gravity(grav_z=-9.81),
+            Body_Rigid(id=1, isground=True),
+            marker(1, 1, np.zeros(3), np.eye(3)),
+            Body_Rigid(
+                id=2, cg_id=20, mass=mass, inertia_xx=inertia, inertia_yy=inertia, inertia_zz=inertia,
+                v_ic_x=0.5, v_ic_y=-1.5,
+            ),
+            marker(20, 2, centre, np.eye(3)),
+            marker(21, 2, np.zeros(3), np.eye(3)),
+            Constraint_Joint(id=1, type="SPHERICAL", i_marker_id=21, j_marker_id=1),
+            Sensor_Event(id=1, expr="DX(20)", value=0.1, compare=compare, evaluate_id=1),
+            Sensor_Evaluate(id=1, expr="SENVAL(1) + 1"),
+            *(Reference_Variable(id=k, expr=f"{name}(20)") for k, name in enumerate(["VX", "VY", "VZ"], 1)),
+            Reference_Variable(id=4, expr="SENVAL(1)"),
+            outputs(1, 2, 3, 4),
+        ]
+    )  # fmt: skip
+    plant = Plant.from_model(model, coordinates=coordinates)
+    r = simulate(plant, 10.0, log_at=[0.0, 10.0], engine=engine, rtol=rtol)
+    length = np.linalg.norm(centre)
+    pull = mass * 9.81 * length / (inertia + mass * length**2)
+    down = np.array([0.0, 0.0, -1.0])
+
+    def rates(t, state):
+        n, v = state[:3], state[3:]
+        return np.concatenate([v, -(v @ v) * n + pull * (down - (down @ n) * n)])
+
+    def passes(t, state):
+        return state[0] * length - 0.1
+
+    passes.direction = 1.0 if compare == "GE" else 0.0
+    start = np.concatenate([centre, r["plant.y"][0, :3]]) / length
+    (times,) = solve_ivp(rates, (0.0, 10.0), start, "DOP853", events=passes, rtol=1e-10, atol=1e-12).t_events
+    assert [e.time for e in r.events] == pytest.approx(times, abs=1e-2)
+    assert r["plant.y"][-1, 3] == len(times)

@@ -4,22 +4,27 @@
 
 #include "crossings.h"
 #include "evaluate.h"
+#include "invariants.h"
 #include "quartic.h"
 #include "step.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A crossing inside the step, above zero where it has crossed to `side`. */
-static double beyond(pl_run *r, int32_t i, double side, double t)
+/* A crossing inside the step, above zero where it has crossed to `side`; `held`: where the invariants hold. */
+static double beyond(pl_run *r, int32_t i, double side, double t, int held)
 {
     const pl_parts *f = r->model->crossings;
     const int32_t *read = f->states + 2 * (f->n_pieces < 2 ? 0 : f->piece_of[i]);
 
-    if (r->system->n_unknowns || r->system->n_delays)
+    if (held && r->system->n_invariants) {
         pl_interpolate(r, t, r->scratch);
-    else
+        pl_project(r, t, r->scratch);
+    } else if (r->system->n_unknowns || r->system->n_delays) {
+        pl_interpolate(r, t, r->scratch);
+    } else {
         pl_interpolate_some(r, t, read[0], read[1], r->scratch);
+    }
     pl_set_arguments(r, t, r->model->nx ? r->scratch : r->context->x);
     pl_evaluate_some(r, r->model->crossings, &i, 1, r->g);
     return pl_crossing(r, i) * side;
@@ -60,7 +65,7 @@ static double turn(pl_run *r, int i, double side, double low, double high)
 /* To the last bit that matters; the end that has crossed is returned: crossings.py, _root. */
 static double root(pl_run *r, int i, double side, double low, double high)
 {
-    double below = beyond(r, i, side, low), above = beyond(r, i, side, high), before = INFINITY;
+    double below = beyond(r, i, side, low, 1), above = beyond(r, i, side, high, 1), before = INFINITY;
     const double begin = low, end = high;
     int slow = 0, last = 0, beyond_at_all = below > 0.;
 
@@ -81,7 +86,7 @@ static double root(pl_run *r, int i, double side, double low, double high)
             slow = 0;
         }
         before = width;
-        const double value = beyond(r, i, side, t);
+        const double value = beyond(r, i, side, t, 1);
         if (value > 0.) {
             high = t;
             above = value;
@@ -100,7 +105,7 @@ static double root(pl_run *r, int i, double side, double low, double high)
 
 /* Crossings that changed their signs: those that fire, at the beginning of r->fired; how many, and the signs they
    change to, into `sides`. Those of the other direction, at its end, from `others` on. */
-static int firing(pl_run *r, double *sides, int *others)
+static int firing(pl_run *r, int32_t *sides, int *others)
 {
     int n = 0;
 
@@ -113,7 +118,7 @@ static int firing(pl_run *r, double *sides, int *others)
             r->fired[--*others] = i;
             continue;
         }
-        sides[n] = now;
+        sides[n] = now > 0. ? 1 : -1;
         r->fired[n++] = i;
     }
     return n;
@@ -123,7 +128,7 @@ static int firing(pl_run *r, double *sides, int *others)
 static void note_flights(pl_run *r, const int32_t *events, int n, double t)
 {
     for (int k = 0; k < n; k++)
-        r->farthest[events[k]] = fmax(r->farthest[events[k]], fabs(beyond(r, events[k], 1.0, t)));
+        r->farthest[events[k]] = fmax(r->farthest[events[k]], fabs(beyond(r, events[k], 1.0, t, 0)));
 }
 
 /* The first of those that changed their signs between two times, into r->located; its time, into first. */
@@ -131,7 +136,7 @@ static void first_root(pl_run *r, double low, double high, double *first)
 {
     const int last = r->system->n_events;
     int others = last;
-    double *sides = r->out;
+    int32_t *sides = r->candidate; /* of no use before the instant */
     const int n = firing(r, sides, &others); /* what looks for a root may look at all anew */
 
     for (int k = 0; k < n; k++) {
@@ -309,6 +314,7 @@ int pl_locate_crossing(pl_run *r)
         r->integrated1 = r->unprojected; /* the solution inside the step still needs its end */
     }
     pl_interpolate(r, first, r->x1);
+    if (r->system->n_invariants) pl_project(r, first, r->x1); /* as it is after the event */
     r->corrected = 1;
     return PL_DONE;
 }
