@@ -37,11 +37,11 @@ __all__ = ["Block", "Equations"]
 
 
 FOR_COMPILERS = (
-    "alone", "also_made_by", "built_anew", "called", "check_parameters", "closed_otherwise", "counts_calls",
-    "drawn_as",
-    "drawn_fields", "driven", "hears_rises", "in_steps", "jump_cure", "made_by", "numbers_only", "opened",
-    "port_name", "ports_by_name", "reaches", "reads", "shares_equations", "start_only",
-    "switches_by_design", "uncoupled", "units_follow", "value_names", "with_value",
+    "alone", "also_made_by", "built_anew", "called", "check_parameters", "closed_otherwise",
+    "counts_calls", "drawn_as", "drawn_fields", "driven", "endless_cure", "hears_rises", "in_steps",
+    "jump_cure", "made_by", "numbers_only", "opened", "port_name", "ports_by_name", "reaches", "reads",
+    "shares_equations", "start_only", "switches_by_design", "uncoupled", "units_follow", "value_names",
+    "with_value",
 )  # fmt: skip
 """What the packages above ask of a block: not offered while one types."""
 
@@ -145,6 +145,11 @@ class Block(metaclass=BlockType):
     def jump_cure(self) -> str:
         """What to do where continuous equations of this block jump at a switch."""
         return "Make it an event: b.where_event(condition, a, b) instead of np.where, b.instants for times."
+
+    @property
+    def endless_cure(self) -> str:
+        """What to do where its events follow each other without end; "" where nothing special is known."""
+        return ""
 
     @property
     def counts_calls(self) -> tuple[str, ...]:

@@ -92,6 +92,16 @@ class PID(Block):
     def __post_init__(self) -> None:
         _check_fields(self)
 
+    @property
+    def endless_cure(self) -> str:
+        """See `Block.endless_cure`."""
+        if self.anti_windup != "clamping" or self.ki is None or (self.low is None and self.high is None):
+            return ""
+        return (
+            "With clamping a PID slides along its limit by the slope of its inputs, and that of what comes "
+            'out of a continuous delay is not known: take anti_windup="back-calculation", or a DiscretePID'
+        )
+
     def define(self, b: Equations) -> None:
         """Declare ports, the integral and the derivative's filter."""
         ep, e, ed, p = _signals(b, self)

@@ -61,7 +61,8 @@ class VariableTransportDelay(Block):
     enters a pipe whose speed varies leaves it after a time that solves an integral: `PipeDelay`.)
     Direct feedthrough: none from u, which shortest forbids.
 
-    The past is kept as in `TransportDelay`. No step is longer than shortest.
+    The past is kept as in `TransportDelay`, but no step ends where a jump of u comes out, unless T stands
+    still: it is left to error control. No step is longer than shortest.
 
     longest : s, above shortest; structural
     shortest : s, above 0; structural

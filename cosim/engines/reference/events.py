@@ -112,6 +112,8 @@ class Events:
         if any(self.events[k].direction == 0 and self.events[k].resets for k in due):
             hint += "; an event of one way only, as a bounce on the way down, says so: "
             hint += 'b.when(..., direction="falling")'
+        blocks = (self.workspace.system.parts.get(self.events[k].path) for k in due)
+        hint = next((found[0].endless_cure for found in blocks if found and found[0].endless_cure), hint)
         return SimulationError(
             f"events follow each other without end at t={t:.9g} s (chattering or Zeno): {names}.",
             path=self.events[due[0]].path,

@@ -4,8 +4,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from blocks import PID, DiscretePID, Ramp, StateFeedback, Step
+from blocks import PID, DiscretePID, Ramp, Sine, StateFeedback, Step, TransferFunction, TransportDelay
 from blocks.contract.trace import trace
+from blocks.errors import SimulationError
 from cosim import Diagram, simulate
 from tests.helpers.checked import closed_form
 from tests.helpers.solo import Solo
@@ -135,6 +136,22 @@ def test_clamping_slides_along_the_limit(engine, solver):
     np.testing.assert_allclose(r["pid.i"], np.stack([i, -i], axis=1), atol=1e-8)
     u = np.minimum(e + i, 1.0)
     np.testing.assert_allclose(r["pid.u"], np.stack([u, -u], axis=1), atol=1e-8)
+
+
+def test_clamping_behind_a_delay_that_chatters_is_told_what_to_take_instead():
+    """The slope of what comes out of a continuous delay is not known: nothing slides along the limit."""
+    d = Diagram("late")
+    pid = d.add("pid", PID(0.5, 5.0, low=-1.0, high=1.0, anti_windup="clamping"))
+    x, late = d.add("x", TransferFunction([1.5], [1.0, 1.0])), d.add("late", TransportDelay(0.4))
+    (d.add("r", Sine(1.5, 0.7)) - late) >> pid >> x >> late
+    with pytest.raises(
+        SimulationError, match='pid.high met.*anti_windup="back-calculation", or a DiscretePID'
+    ):
+        simulate(d, 2.0)
+    d.replace("pid", PID(0.5, 5.0, low=-1.0, high=1.0))
+    simulate(d, 2.0)
+    assert not PID(1.0, 1.0, high=1.0).endless_cure
+    assert not PID(1.0, anti_windup="clamping", high=1.0).endless_cure
 
 
 def test_a_saturated_integral_stays_bounded():
