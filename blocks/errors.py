@@ -11,6 +11,8 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from blocks.elsewhere import SAID_ELSEWHERE
 
 
@@ -110,7 +112,8 @@ class StepCollapsed(SimulationError):
 def shown(value: object, most: int = 80) -> str:
     """A value for a message, on one line: of a long list, or a number of many digits, its beginning."""
     try:
-        text = " ".join(repr(value).split())
+        plain = value.item() if isinstance(value, np.generic) else value  # np.float64(inf) is inf
+        text = " ".join(repr(plain).split())
     except ValueError:  # Python prints no integer of more than 4300 digits
         text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else type(value).__name__
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -50,9 +50,8 @@ def _array(block: Any, field: str, dims: tuple[int, ...], infinite: bool) -> np.
     if array.ndim not in dims or array.size == 0:
         raise fault(block, field, f"has shape {array.shape}", expected)
     if np.any(np.isnan(array)) or not (infinite or np.all(np.isfinite(array))):
-        raise fault(
-            block, field, f"is {shown(given)}", "finite numbers", "Look where the missing value was computed."
-        )
+        where = "missing value was computed" if np.any(np.isnan(array)) else "number was divided by 0"
+        raise fault(block, field, f"is {shown(given)}", "finite numbers", f"Look where the {where}.")
     return array
 
 

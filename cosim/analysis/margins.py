@@ -51,7 +51,8 @@ ROUNDS = 80  # of bisection; the bracket is a few thousandths wide at its start
 class Margins:
     """Margins of a loop at one signal.
 
-    stable : bool                is the closed loop stable? If not, margins are distances to stability
+    stable : bool                is the closed loop stable? If not, margins say where poles come to the
+                                 border; of several rates, where the loop becomes stable
     gain : (low, high)           factors on the loop between which it stays stable; 0, inf: none
     phase : float                [deg] lag, and lead, the loop bears; inf where |L| never is one
     delay : float                [s] the loop bears besides those it has; exact where the signal is held

@@ -107,6 +107,37 @@ def test_a_python_function_without_return_is_told_when_it_runs(sample):
     says(r"returned None at t=0 s", simulate, d, 1.0, engine="reference")
 
 
+def test_a_number_that_a_division_by_zero_made_is_told_plainly():
+    part = Diagram("part")
+    part.add("g", Gain(1 / part.parameter("J", 0.1)))
+    part.ground("g.u")
+    d = Diagram("d")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        d.add("m", part, parameters={"J": 0.0})
+        says(r"block 'm/g': Gain: k is inf, expected finite numbers. Look where the number was divided by 0",
+             d.system)  # fmt: skip
+    says("k is nan, expected finite numbers. Look where the missing value", Gain, np.float64("nan"))
+
+
+def test_what_is_no_block_is_answered_with_the_block_to_write():
+    says(
+        r"'f' is a function, expected a Block or a Diagram\. Write Function\(f\)",
+        Diagram("d").add,
+        "f",
+        abs_of,
+    )
+    says(r"function is 'u\*\*2', expected a function. Write Function\(lambda ...: u\*\*2\)", Function, "u**2")
+    says(r"its parameters are its own fields; write Gain\(k=...\)",
+         Diagram("d").add, "g", Gain(1.0), parameters={"k": 2.0})  # fmt: skip
+    with pytest.raises(AttributeError, match="no attribute 'k'; the field is handle.block.k"):
+        getattr(Diagram("d").add("g", Gain(1.0)), "k")  # noqa: B009
+
+
+def abs_of(u):
+    return abs(u)
+
+
 # --- names ----------------------------------------------------------------------------------------------
 def test_one_name_stands_for_a_list_of_one(pendulum):
     d = labelled()
