@@ -186,10 +186,25 @@ class CompiledMaster:
             self._adds_up = np.append(control.adds_up, False).astype(np.int32)
             self._watched = np.append(control.watched, False).astype(np.int32)
             m.adds_up, m.watched = map(b.pointer, (self._adds_up, self._watched))
+            self._direct = self._repeats(control)
         self._visited = self._visits()
         m.visits = self._visited
         self._instances: list[Any] = []
         self._message, self._callable = "", True
+
+    def _repeats(self, control: ErrorControl) -> list[np.ndarray]:
+        """Say which units follow curves in pieces, and which step again; returns what must live as long."""
+        for unit in self.units:
+            unit.table.in_pieces, unit.table.inner = True, unit.places.block.inner_step
+        found = control.repeated
+        if found is None:
+            return []
+        inputs = [np.append(direct, False).astype(np.int32) for direct in found.inputs]
+        for unit, direct in zip(self.units, inputs, strict=True):
+            unit.table.direct = b.pointer(direct)
+        numbers = np.array(found.order, dtype=np.int32)
+        self._table.n_direct, self._table.direct = len(numbers), b.pointer(numbers)
+        return [*inputs, numbers]
 
     def _room(self) -> dict[str, np.ndarray]:
         """Memory for the pointers of the structure."""

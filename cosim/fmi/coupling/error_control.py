@@ -22,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from blocks.errors import SimulationError
+from cosim.fmi.coupling.direct_feedthrough import DirectFeedthrough
 from cosim.fmi.coupling.inside_jumps import EDGE, JUMP, Halves, OtherAssumptions
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.unit_run import kept, restored
@@ -53,8 +54,15 @@ class ErrorControl:
         """(n,) bool: smooth signals whose errors add up over a run."""
         smooth = [m for u in units for m in (u.smooth_outputs, u.smooth_inputs)]
         self.smooth = np.concatenate([np.zeros(0, bool), *smooth])
+        self.repeated: DirectFeedthrough | None = None
         self.watched = macro.coupled.assumed_signals()
         self._others, self._every = OtherAssumptions(macro), range(len(macro.runs))
+
+    def repeat(self, direct: Sequence[np.ndarray]) -> None:
+        """Repeat the steps of units of which `direct` (m, n) bool says that outputs follow inputs at once."""
+        found = DirectFeedthrough(self.macro, direct, self.rtol, self.atol)
+        if found.order:
+            self.repeated = self.macro.repeats = found
 
     def make(self, limit: float, horizon: float) -> str:
         """One accepted step, at most to `limit` [s]; the tolerance is one over `horizon` [s].
@@ -64,6 +72,8 @@ class ErrorControl:
         SimulationError     the step size collapses; the worst output is named
         """
         macro, t0 = self.macro, self.macro.context.t
+        if self.repeated is not None:
+            self.repeated.horizon = horizon
         back, start, before = self._way_back(), self._signals(), None
         while True:
             t1 = self._end(t0, limit)

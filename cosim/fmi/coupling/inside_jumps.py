@@ -80,8 +80,12 @@ class OtherAssumptions:
     def __init__(self, macro: MacroStep) -> None:
         self._macro, self._every = macro, range(len(macro.runs))
         self._divisor = 3.0 if macro.order == 0 else 2.0
-        self.knows_new = bool(macro.coupling.iterate) or macro.coupling.order == "gauss-seidel"
+
+    @property
+    def knows_new(self) -> bool:
         """Whether units get inputs that they could not know when the step began."""
+        coupling, repeats = self._macro.coupling, self._macro.repeats is not None
+        return bool(coupling.iterate) or coupling.order == "gauss-seidel" or repeats
 
     def share(self, difference: np.ndarray) -> np.ndarray:
         """The error of two halves that differ from such a step; of smooth signals some more."""

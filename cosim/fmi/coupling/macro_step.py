@@ -6,7 +6,8 @@ units step is known to the coupled system.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +21,16 @@ from cosim.fmi.coupling.rollback import Mark
 from cosim.fmi.coupling.unit_run import UnitRun, kept, restored
 from cosim.fmi.coupling.wiring_of_units import Exchange
 
+Explicit = Callable[[float, Sequence[int]], dict[int, np.ndarray]]
+"""Makes a step to a time [s] with some units; returns the inputs that each was given at its end."""
+
+
+class RepeatsSteps(Protocol):
+    """Makes steps of some units again, see `direct_feedthrough`."""
+
+    def step(self, t1: float, arriving: Sequence[int], explicit: Explicit) -> dict[int, np.ndarray]:
+        """A step to t1 [s] as `explicit` makes it, and what is made again."""
+
 
 class MacroStep:
     """Makes the steps of one run; the only memory between steps is a log of their quality."""
@@ -28,6 +39,8 @@ class MacroStep:
         self.coupled, self.engine, self.exchange = coupled, engine, exchange
         self.coupling, self.order = coupled.coupling, coupled.coupling.extrapolation
         self.context = engine.context
+        self.in_pieces = self.coupling.rtol is not None  # then units take steps of any length
+        self.repeats: RepeatsSteps | None = None  # where steps of some units are made again at the end
         self.log = QualityLog([u.block.n_inputs for u in coupled.units])
         self.begins_iterated = False  # first steps of a quadratic coupling, where units can be rolled back
         self._paths = [u.path for u in coupled.units]
@@ -56,10 +69,10 @@ class MacroStep:
             assumed = self._known(t1, arriving, known)
         elif arriving and (self.coupling.iterate or self._begins(arriving)):
             assumed = self._iterated(t1, arriving)
-        elif self.coupling.order == "jacobi":
-            assumed = self._jacobi(t1, arriving)
+        elif self.repeats is not None:
+            assumed = self.repeats.step(t1, arriving, self._explicit)
         else:
-            assumed = self._gauss_seidel(t1, arriving)
+            assumed = self._explicit(t1, arriving)
         ended = min((r.standing for r in runs if r.standing.ended), key=lambda s: s.time, default=None)
         if ended is not None:
             return self.end(ended.ended)
@@ -130,13 +143,19 @@ class MacroStep:
         """Inputs of a unit extrapolated from their samples."""
         return through(self.runs[k].standing.u, self.order, self.coupled.units[k].smooth_inputs)
 
+    def _explicit(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
+        """Every unit steps once; returns the inputs that each was given at its end."""
+        if self.coupling.order == "jacobi":
+            return self._jacobi(t1, arriving)
+        return self._gauss_seidel(t1, arriving)
+
     # --- Jacobi -----------------------------------------------------------------------------------
     def _jacobi(self, t1: float, arriving: Sequence[int]) -> dict[int, np.ndarray]:
         """All at once: units use samples of their inputs, and our blocks samples of the units' outputs."""
         assumed = {}
         for k in arriving:
             curve = self._inputs_of(k)
-            self.runs[k].step(t1, curve, held_at_end=False)
+            self.runs[k].step(t1, curve, held_at_end=False, in_pieces=self.in_pieces)
             assumed[k] = curve.at(t1)
         stands = [self.runs[k].standing for k in arriving]
         self.approach(min([t1, *(s.time for s in stands if s.ended)]))
@@ -183,7 +202,7 @@ class MacroStep:
         """Step with inputs that reach `end` at t1; outputs become a curve to their new values."""
         unit, older = self.coupled.units[k], run.standing.y
         curve = between((t1, end), run.standing.u, self.order, unit.smooth_inputs)
-        y = run.step(t1, curve, held_at_end=True)
+        y = run.step(t1, curve, held_at_end=True, in_pieces=self.in_pieces)
         if not run.standing.ended:
             self.exchange.write(k, between((t1, y), older, self.order, unit.smooth_outputs))
         return end
@@ -244,7 +263,8 @@ class IteratedStep:
             run, unit = self.runs[i], self.units[i]
             older = run.standing.y
             curve = between((t1, end), run.standing.u, macro.order, unit.smooth_inputs)
-            found[self._parts[i]] = new = run.step(t1, curve, held_at_end=True)
+            new = run.step(t1, curve, held_at_end=True, in_pieces=macro.in_pieces)
+            found[self._parts[i]] = new
             self.assumed[k] = end
             if newest and not run.standing.ended:
                 macro.exchange.write(k, between((t1, new), older, macro.order, unit.smooth_outputs))

@@ -19,7 +19,7 @@ from cosim.fmi.coupling.coupling import Coupling
 from cosim.fmi.coupling.error_control import ErrorControl
 from cosim.fmi.coupling.macro_step import MacroStep
 from cosim.fmi.coupling.quality import CouplingQuality
-from cosim.fmi.coupling.trials import direct_outputs, why_no_way_back
+from cosim.fmi.coupling.trials import direct_feedthrough, why_no_way_back
 from cosim.fmi.coupling.wiring_of_units import Exchange
 from cosim.run.context import Context
 from cosim.settings import RunSettings
@@ -168,8 +168,11 @@ class MasterEngine(Engine):
             self._sample(c.t)
         if self._coupling.rtol is not None and self._control is None:
             every = zip(self._coupled.units, self._exchange.runs, strict=True)
-            direct = [direct_outputs(u, run) for u, run in every]
-            self._control = ErrorControl(self._macro, self._shortest(), direct)
+            direct = [direct_feedthrough(u, run) for u, run in every]
+            outputs = [np.any(found, axis=1) for found in direct]
+            self._control = ErrorControl(self._macro, self._shortest(), outputs)
+            if not self._coupling.iterate:
+                self._control.repeat(direct)
         self._macro.begins_iterated = self._begins_iterated()
         compiled = self._compiled()
         while c.t < until and not c.stopped:

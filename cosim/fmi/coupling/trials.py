@@ -48,9 +48,10 @@ def why_no_way_back(unit: UnitPlaces, run: UnitRun) -> str:
     return "" if same else "after going back the same step gives other outputs"
 
 
-def direct_outputs(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
-    """(m,) bool: outputs that depend on inputs directly, at the start; all False if that cannot be tested."""
+def direct_feedthrough(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
+    """(m, n) bool: outputs that follow inputs at once, near the start; all False if that cannot be tested."""
     block = unit.block
+    found = np.zeros((block.n_outputs, block.n_inputs), bool)
     free = np.concatenate([np.zeros(0, bool), *(np.full(p.size, p.continuous) for p in block.inputs)])
     moved = block.start + free * NUDGE * (1.0 + np.abs(block.start)) * (1.0 + 0.37 * np.arange(len(free)))
     with contextlib.ExitStack() as stack:
@@ -58,8 +59,9 @@ def direct_outputs(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
             tried = block.make()
             stack.callback(tried.close)
             tried.begin(float(block.ticks.offset), block.start, run.parameters)
-            before = tried.exchange(block.start).copy()
-            found: np.ndarray = tried.exchange(moved) != before
+            there = tried.exchange(moved).copy()
+            for i in np.flatnonzero(free):  # a product of inputs shows nothing where another one is 0
+                found[:, i] = tried.exchange(np.where(np.arange(len(free)) == i, block.start, moved)) != there
         except PlantloopError:
-            return np.zeros(block.n_outputs, bool)
+            return np.zeros_like(found)
     return found

@@ -14,6 +14,7 @@ from blocks.errors import naming_block
 from cosim.fmi.coupling.curves import Curve, Sample
 
 KEPT = 3  # samples needed by a quadratic
+LAST = 3.0  # parts of a step, in the last of which a unit that takes no slopes has the values at its end
 THERE = 1e-9  # relative; a unit this near an instant stands there
 
 
@@ -97,21 +98,49 @@ class UnitRun:
                 self.unit.tune(p)
             self.parameters = p.copy()
 
-    def step(self, t: float, inputs: Curve, held_at_end: bool) -> np.ndarray:
+    def step(self, t: float, inputs: Curve, held_at_end: bool, in_pieces: bool = False) -> np.ndarray:
         """Step to t [s]; returns the outputs there, (m,).
 
         inputs : about where it stands
         held_at_end : a unit that takes no slopes gets the curve's value at t, else its mean
+        in_pieces : such a unit steps twice, see `_step_in_pieces`, if its own steps are short enough
         """
         now, n = self.standing.time, self.block.n_inputs
         slope, curvature, value = inputs.slope, inputs.curvature, inputs.value
         if self.unit.slopes < 1 and (slope.any() or curvature.any()):
+            if in_pieces and (t - now) / LAST >= self.block.inner_step:
+                return self._step_in_pieces(t, inputs)
             value = inputs.at(t) if held_at_end else inputs.mean(t)
             slope = curvature = np.zeros(n)
         elif self.unit.slopes < 2 and curvature.any():
             slope, curvature = (inputs.at(t) - value) / (t - now), np.zeros(n)
+        return self._arrived(self._stepped(now, t, value, slope, curvature))
+
+    def _step_in_pieces(self, t: float, inputs: Curve) -> np.ndarray:
+        """Step to t [s] with constants that stand for a curve: its end over the last third, and before it
+
+            v = end + 3/2 (mean - end),
+
+        which has its mean, and of a line the first moment too. States are wrong by the fourth power of the
+        step only, and outputs that follow inputs at once see these as they are at the end.
+        """
+        now, end, none = self.standing.time, inputs.at(t), np.zeros(self.block.n_inputs)
+        between = now + (t - now) * ((LAST - 1.0) / LAST)
+        before = end + (inputs.mean(t) - end) * (LAST / (LAST - 1.0))
+        first = self._stepped(now, between, before, none, none)
+        if first.ended:
+            return self._arrived(first)
+        second = self._stepped(between, t, end, none, none)
+        return self._arrived(replace(second, jumped=first.jumped or second.jumped))
+
+    def _stepped(
+        self, now: float, t: float, value: np.ndarray, slope: np.ndarray, curvature: np.ndarray
+    ) -> Reached:
         with naming_block(self.path):
-            reached = self.unit.step(now, t - now, value, slope, curvature)
+            return self.unit.step(now, t - now, value, slope, curvature)
+
+    def _arrived(self, reached: Reached) -> np.ndarray:
+        with naming_block(self.path):
             y = self.unit.outputs().copy()
         self.standing, self.jumped = self.standing.arrived(reached, y), reached.jumped
         return y
@@ -169,6 +198,10 @@ class KeptUnits:
 
     states: Sequence[Any]
     standings: Sequence[UnitStanding]
+
+    def only(self, place: int) -> KeptUnits:
+        """The one at a place among them."""
+        return KeptUnits([self.states[place]], [self.standings[place]])
 
 
 def kept(units: Sequence[UnitRun]) -> KeptUnits:

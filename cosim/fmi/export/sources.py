@@ -14,7 +14,7 @@ UNIT = Path(__file__).parent / "unit"
 CALLED = re.compile(r"\bpl_call\d+")  # functions that equations call
 UNUSED = (
     "batch.c", "fmus.c", "fmu_values.c", "fmu_events.c", "coupling.c", "curves.c", "exchange.c", "iterated.c",
-    "macro_control.c", "macro_step.c", "rollback.c", "steady.c", "units.c",
+    "direct_feedthrough.c", "macro_control.c", "macro_step.c", "rollback.c", "steady.c", "units.c",
 )  # fmt: skip
 """Of the runtime: many runs in one call, calls and coupling of imported FMUs."""
 DEFINED = re.compile(r"^(?:const )?(?:void|int|pl_jacobian \*)\s*\*?(\w+)\(", re.MULTILINE)

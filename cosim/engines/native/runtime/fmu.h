@@ -155,6 +155,9 @@ typedef struct {
     int64_t count, used, capacity;   /* rows, numbers in them */
     int32_t goes_back;               /* is it to save and restore its state? */
     int32_t part;                    /* its first output among all of an iterated step */
+    int32_t in_pieces;               /* does it follow curves in two steps if it takes no slopes? */
+    double inner;                    /* s; not where these are shorter than its own */
+    const int32_t *direct;           /* (n,) inputs that outputs follow at once; null: not known */
     void *get_state, *set_state, *free_state;
     pl_fmu_events *events;           /* null: it has no event mode, or handles its events itself */
     pl_kept_unit kept[PL_LEVELS];

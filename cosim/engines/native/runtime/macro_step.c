@@ -2,6 +2,7 @@
 
 #include "curves.h"
 #include "exchange.h"
+#include "direct_feedthrough.h"
 #include "fmu_values.h"
 #include "held_step.h"
 #include "instants.h"
@@ -41,7 +42,9 @@ void pl_begin_macro_step(pl_coupling *m, double t1)
     m->instants = pl_instants_passed(r);
     m->quiet = m->idle && !log_is_due(r->log, t1) && (!pl_has_stops(r) || pl_next_stop(r) > t1);
     m->place = m->ours_done = 0;
-    m->phase = (m->iterate || m->begins_iterated) && is_iterated(m) ? PL_ITERATE : PL_NEXT_IN_ORDER;
+    m->begun = r->context->t;
+    m->phase = m->n_direct ? PL_KEEP : PL_NEXT_IN_ORDER;
+    if ((m->iterate || m->begins_iterated) && is_iterated(m)) m->phase = PL_ITERATE;
 }
 
 /* The inputs that a unit gets over the step. */
@@ -94,10 +97,15 @@ static int quick_step(pl_coupling *m)
     return reason ? reason : sample(m);
 }
 
+static int is_quick(const pl_coupling *m)
+{
+    return m->quiet && !m->order && !m->place && !m->with_events && !m->n_direct;
+}
+
 static int next_in_order(pl_coupling *m)
 {
     if (m->place >= m->n_sequence) {
-        m->phase = PL_DELIVER;
+        m->phase = m->n_direct ? PL_AGAIN : PL_DELIVER;
         return PL_DONE;
     }
     m->unit = m->sequence[m->place++];
@@ -253,7 +261,15 @@ int pl_walk_macro_step(pl_coupling *m)
             m->phase = reason ? PL_BEGIN : PL_DELIVER;
             break;
         case PL_NEXT_IN_ORDER:
-            reason = m->quiet && !m->order && !m->place && !m->with_events ? quick_step(m) : next_in_order(m);
+            reason = is_quick(m) ? quick_step(m) : next_in_order(m);
+            break;
+        case PL_KEEP:
+            reason = pl_keep_direct(m);
+            m->phase = PL_NEXT_IN_ORDER;
+            break;
+        case PL_AGAIN:
+            reason = pl_repeat_direct(m);
+            m->phase = PL_DELIVER;
             break;
         case PL_ARRIVED: reason = arrived(m); break;
         case PL_APPROACH:

@@ -6,7 +6,8 @@
 #include "plantloop.h"
 
 /* Phases of a step: */
-enum { PL_BEGIN = 0, PL_ITERATE, PL_CONTROL, PL_NEXT_IN_ORDER, PL_ARRIVED, PL_APPROACH, PL_DELIVER, PL_ARRIVE, PL_SAMPLE };
+enum { PL_BEGIN = 0, PL_ITERATE, PL_CONTROL, PL_NEXT_IN_ORDER, PL_ARRIVED, PL_APPROACH, PL_DELIVER, PL_ARRIVE, PL_SAMPLE,
+       PL_KEEP, PL_AGAIN };
 
 /* A step to t1 [s] is to be made: how our own blocks take part, and the phase it begins with. */
 void pl_begin_macro_step(pl_coupling *m, double t1);

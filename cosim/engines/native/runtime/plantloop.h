@@ -281,6 +281,8 @@ typedef struct {
                                   outputs and inputs */
     int32_t single;            /* do units round to single precision? */
     int32_t n_outputs;
+    int32_t n_direct;          /* of controlled steps, units whose outputs follow inputs at once: */
+    const int32_t *direct;     /* (n_direct,) their numbers, those first that others depend on */
     const pl_foreign *visits; /* (n_segments,) of the system: units with event mode; null: there are none */
     int32_t with_events;     /* has any unit event mode? */
     int64_t macro_steps, rounds, rejected;
@@ -290,6 +292,7 @@ typedef struct {
     /* private */
     int32_t phase, place, quiet, ours_done;
     int64_t events, instants;
+    double begun; /* s, where the step began */
 } pl_coupling;
 
 /* Many runs of one system from t = 0, each with numbers of its own; row i belongs to run i. */

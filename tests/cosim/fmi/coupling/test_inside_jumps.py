@@ -111,6 +111,30 @@ def test_jumps_of_what_else_is_smooth(coupling):
     assert r["b.y"].ravel() == pytest.approx(exact, abs=6e-3)
 
 
+def passed_on(t, jumps=STEPS):
+    """x' = y - x, y = z + u / 2, z' = u - z of the same u."""
+    found = 0.3 * (t - 1.0 + np.exp(-t)) - 0.2 * (1.0 - np.exp(-t)) + 0.2 * t * np.exp(-t)
+    after = [(size, t - s) for s, size in jumps.items() if t > s]
+    return found + sum(size * (1.5 * (1.0 - np.exp(-s)) - s * np.exp(-s)) for size, s in after)
+
+
+@pytest.mark.parametrize("coupling", [WAYS[1], WAYS[5]], ids=str)
+def test_jumps_that_a_unit_passes_on_at_once(coupling):
+    """It makes its steps again with what has jumped by their end, which halves of steps do not show."""
+    clock = {"A": np.array([[0.0, 1.0], [0.0, 0.0]]), "B": np.zeros((2, 1)), "z0": np.array([0.0, 1.0])}
+    shape = lambda t: 0.2 * t + sum(size for s, size in STEPS.items() if t >= s)
+    one, d = np.eye(1), Diagram("passed on")
+    d.add("a", Shaped(**clock, C=one, sample="1/20", shape=shape))
+    d.add("f", LinearUnit(-one, one, one, np.zeros(1), "1/20", D=one / 2))
+    d.add("b", LinearUnit(-one, one, one, np.zeros(1), "1/20"))
+    d.ground("a.u")
+    d.connect("a.y", "f.u")
+    d.connect("f.y", "b.u")
+    loose = replace(coupling, rtol=3e-3, atol=3e-3)
+    r = simulate(d, 2.0, coupling=loose, log_at=[0.6, 2.0], engine="reference")
+    assert r["b.y"].ravel() == pytest.approx([passed_on(0.6), passed_on(2.0)], abs=6e-3)
+
+
 def test_what_counts_as_a_jump():
     """One half changes eight times what the other does, and more than is tolerated."""
     passed = [np.zeros(5), np.array([0.9, 0.1, 0.1, 0.0, 9.0]), np.array([1.0, 1.0, 0.8, 1e-3, 9.0])]

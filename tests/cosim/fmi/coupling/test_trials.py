@@ -11,7 +11,7 @@ from blocks import PlantloopError
 from blocks.contract.driven import UnitPort
 from blocks.contract.rate import Ticks
 from cosim import FMU, Coupling, Diagram, simulate
-from cosim.fmi.coupling.trials import direct_outputs, why_no_way_back
+from cosim.fmi.coupling.trials import direct_feedthrough, why_no_way_back
 from tests.helpers.fmus import build_fmu, needs_compiler
 from tests.helpers.units import LinearUnit
 
@@ -172,18 +172,27 @@ RUN = SimpleNamespace(unit=SimpleNamespace(rolls_back=True), parameters=np.array
 
 
 def test_outputs_that_follow_inputs_are_found_by_moving_these():
-    """Each by another part of a thousandth, so that no sum of them stays; what is no real number is not."""
+    """Each by another part of a thousandth, then each back alone; what is no real number stays."""
     block = Tried()
-    found = direct_outputs(SimpleNamespace(block=block), RUN)
-    assert found.tolist() == [True, True, False]
-    begin, first, moved = block.calls[1:4]
-    assert begin == ("begin", 0.1, [0.0, -4.0, 2.0], [7.0]) and first == ("exchange", [0.0, -4.0, 2.0])
+    found = direct_feedthrough(SimpleNamespace(block=block), RUN)
+    assert found.tolist() == [[True, False, False], [False, True, False], [False] * 3]
+    begin, moved, *one_back = block.calls[1:5]
+    assert begin == ("begin", 0.1, [0.0, -4.0, 2.0], [7.0])
     assert moved[1] == pytest.approx([1e-3, -4.0 + 5e-3 * 1.37, 2.0], rel=1e-12)
+    assert [call[1] for call in one_back] == [[0.0, *moved[1][1:]], [moved[1][0], -4.0, 2.0]]
     assert block.calls[-1] == ("close",)
     for fails in ("make", "exchange"):
         block = Tried(fails)
-        assert direct_outputs(SimpleNamespace(block=block), RUN).tolist() == [False] * 3
+        assert not direct_feedthrough(SimpleNamespace(block=block), RUN).any()
         assert (block.calls[-1] == ("close",)) == (fails == "exchange")
+
+
+def test_a_product_of_inputs_that_are_zero_at_the_start_follows_both():
+    block = Tried()
+    block.start = np.zeros(3)
+    block.exchange = lambda u: np.array([u[0] * u[1], u[0], 0.0])
+    found = direct_feedthrough(SimpleNamespace(block=block), RUN)
+    assert found.tolist() == [[True, True, False], [True, False, False], [False] * 3]
 
 
 def test_the_same_step_is_made_twice_on_an_instance_of_its_own():
