@@ -167,12 +167,7 @@ class MasterEngine(Engine):
             self._ours.advance(c.t)
             self._sample(c.t)
         if self._coupling.rtol is not None and self._control is None:
-            every = zip(self._coupled.units, self._exchange.runs, strict=True)
-            direct = [direct_feedthrough(u, run) for u, run in every]
-            outputs = [np.any(found, axis=1) for found in direct]
-            self._control = ErrorControl(self._macro, self._shortest(), outputs)
-            if not self._coupling.iterate:
-                self._control.repeat(direct)
+            self._control = self._controlled()
         self._macro.begins_iterated = self._begins_iterated()
         compiled = self._compiled()
         while c.t < until and not c.stopped:
@@ -187,6 +182,20 @@ class MasterEngine(Engine):
             if progress is not None:
                 progress(c.t)
         self._tell_of_extrapolation()
+
+    def _controlled(self) -> ErrorControl:
+        """Step size control, with repeated steps of units whose outputs follow inputs at once, or may."""
+        known: list[np.ndarray] = []
+        possible: list[np.ndarray] = []
+        for u, run in zip(self._coupled.units, self._exchange.runs, strict=True):
+            found = direct_feedthrough(u, run)
+            shape = u.block.n_outputs, u.block.n_inputs
+            known.append(np.zeros(shape[0], bool) if found is None else np.asarray(found.any(axis=1)))
+            possible.append(np.ones(shape, bool) if found is None else found)
+        control = ErrorControl(self._macro, self._shortest(), known)
+        if not self._coupling.iterate:
+            control.repeat(possible)
+        return control
 
     def _tell_of_extrapolation(self) -> None:
         """Warn once in a run if our own blocks have passed a point of the units without waiting."""

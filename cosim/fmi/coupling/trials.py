@@ -48,8 +48,8 @@ def why_no_way_back(unit: UnitPlaces, run: UnitRun) -> str:
     return "" if same else "after going back the same step gives other outputs"
 
 
-def direct_feedthrough(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
-    """(m, n) bool: outputs that follow inputs at once, near the start; all False if that cannot be tested."""
+def direct_feedthrough(unit: UnitPlaces, run: UnitRun) -> np.ndarray | None:
+    """(m, n) bool: outputs that follow inputs at once, near the start; None if that cannot be tested."""
     block = unit.block
     found = np.zeros((block.n_outputs, block.n_inputs), bool)
     free = np.concatenate([np.zeros(0, bool), *(np.full(p.size, p.continuous) for p in block.inputs)])
@@ -63,5 +63,5 @@ def direct_feedthrough(unit: UnitPlaces, run: UnitRun) -> np.ndarray:
             for i in np.flatnonzero(free):  # a product of inputs shows nothing where another one is 0
                 found[:, i] = tried.exchange(np.where(np.arange(len(free)) == i, block.start, moved)) != there
         except PlantloopError:
-            return np.zeros_like(found)
+            return None
     return found
