@@ -162,6 +162,7 @@ def test_a_chain_makes_each_of_its_units_step_again_once(coupling, names, monkey
     assert len(count) <= 3 * len(steps) and (coupling.order == "gauss-seidel" or len(count) == 3 * len(steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [0.31, 0.52])
 def test_a_unit_that_ends_the_run_in_a_loop(ends):
     """What it says at its time is the end of the run, for all."""
