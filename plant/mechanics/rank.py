@@ -11,6 +11,7 @@ Algebra Appl. 34 (1980).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -78,8 +79,6 @@ class Triangle:
     """
 
     def __init__(self, A: csr_array, natural: np.ndarray | float = 1.0) -> None:
-        from scipy.sparse.linalg import splu
-
         norms = np.sqrt(squares(A))
         self._natural, shares = natural, norms / natural
         self._norms = np.where(shares > NOTHING * shares.max(initial=0.0), norms, np.inf)
@@ -99,7 +98,7 @@ class Triangle:
         self.independent, self.repeated = np.flatnonzero(taken), np.flatnonzero(~taken)
         self._kept = unit[self.independent]
         self._turned = self._kept.T
-        self._solve = splu((self._kept @ self._turned).tocsc()).solve if self.rank else np.asarray
+        self._solve = normal_solver(self._kept) if self.rank else np.asarray
 
     def _take(self, columns: np.ndarray, values: np.ndarray) -> bool:
         """Take in one row; whether it adds to what is there."""
@@ -167,6 +166,19 @@ class Triangle:
                 column /= self._norms
                 column /= np.linalg.norm(column)
         return found
+
+
+def normal_solver(A: csr_array) -> Callable[[np.ndarray], np.ndarray]:
+    """y -> (A A^T)^-1 y, for y (m,) or (m, k)."""
+    from scipy.sparse.linalg import splu
+
+    try:
+        found: Callable[[np.ndarray], np.ndarray] = splu((A @ A.T).tocsc()).solve
+    except RuntimeError:  # rows so near to each other that products lose what tells them apart
+        U, s, _ = np.linalg.svd(A.toarray(), full_matrices=False)
+        U, s = U[:, s > ROUNDING * s[0]], s[s > ROUNDING * s[0]]
+        return lambda y: np.asarray((U / s**2) @ (U.T @ y))
+    return found
 
 
 # --- sparse matrices as they are stored: SciPy's own ways take longer where they are small ------------

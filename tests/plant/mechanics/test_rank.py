@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import null_space
 from scipy.sparse import csr_array
 
-from plant.mechanics.rank import MassRoot, Triangle
+from plant.mechanics.rank import MassRoot, Triangle, normal_solver
 from tests.helpers.matrices import mass_matrix, sparse
 
 
@@ -101,3 +101,12 @@ def test_inertia_of_a_coordinate_while_its_parents_rest():
     expected = [1 / np.linalg.inv(H[k:, k:])[0, 0] for k in range(7)]
     assert MassRoot(csr_array(H)).own == pytest.approx(expected, rel=1e-12)
     assert MassRoot(csr_array((0, 0))).own.shape == (0,)
+
+
+def test_rows_whose_products_are_singular_are_solved():
+    """1 + 1e-18 is 1: the second row times itself is as the first, which a factorisation refuses."""
+    A = csr_array(np.array([[1.0, 0.0, 0.0], [1.0, 1e-9, 0.0], [0.0, 0.0, 2.0]]))
+    x = np.array([1.0, 2.0, 3.0])
+    assert A.T @ normal_solver(A)(A @ x) == pytest.approx(x, rel=1e-6)
+    both = np.array([x, -x]).T
+    assert A.T @ normal_solver(A)(A @ both) == pytest.approx(both, rel=1e-6)
