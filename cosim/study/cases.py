@@ -91,7 +91,8 @@ def make_cases(tables: StudyTables, variants: int, folder: Path, seed: int = 0) 
     """
     grid, steps = _grid(tables.sweep)
     sampling = tables.sampling
-    seed = seed if sampling is None or sampling.seed is None else sampling.seed
+    own = None if sampling is None else sampling.seed
+    seed = seed & (2**64 - 1) if own is None else own  # runs may have any, also one below 0
     samples, own_seeds = _samples(sampling, folder, seed) if sampling is not None else ({}, None)
     _check_names(tables, grid, samples)
     runs = len(next(iter(samples.values()))) if samples else (len(own_seeds) if own_seeds is not None else 1)

@@ -84,3 +84,6 @@ def test_samples_without_a_seed_take_that_of_the_run(noisy):
         for own, seed in (({}, 7), ({"seed": 7}, 0), ({"seed": 7}, 5), ({}, 0), ({"seed": 0}, 7))
     ]
     assert cases[0] == cases[1] == cases[2] != cases[3] == cases[4]
+    assert (
+        len({Study(noisy, until=0.5, sampling=drawn, seed=k).cases.fingerprint for k in (-1, 0, 2**63)}) == 3
+    )
