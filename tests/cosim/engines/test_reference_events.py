@@ -192,6 +192,7 @@ class Iteration:
         self.rounds, self.told = [*rounds, []], []
         e = self.events = object.__new__(Events)
         e.loops = SimpleNamespace(fired=lambda events: None)
+        e.workspace = SimpleNamespace(system=SimpleNamespace(parts={}))
         c = SimpleNamespace(
             waiting=lambda part: np.array([k in waiting for k in range(3)]),
             located=lambda due: self.told.append(("located", list(due))),
