@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
+from numbers import Real
 from typing import Any
-
-import numpy as np
 
 from blocks.elsewhere import SAID_ELSEWHERE
 
@@ -112,8 +111,8 @@ class StepCollapsed(SimulationError):
 def shown(value: object, most: int = 80) -> str:
     """A value for a message, on one line: of a long list, or a number of many digits, its beginning."""
     try:
-        plain = value.item() if isinstance(value, np.generic) else value  # np.float64(inf) is inf
-        text = " ".join(repr(plain).split())
+        of_numpy = isinstance(value, Real) and getattr(value, "item", None)
+        text = " ".join(repr(of_numpy() if of_numpy else value).split())  # np.float64(inf) is inf
     except ValueError:  # Python prints no integer of more than 4300 digits
         text = f"an integer of {value.bit_length()} bits" if isinstance(value, int) else type(value).__name__
     return text if len(text) <= most else f"{text[: most - 3]}..."

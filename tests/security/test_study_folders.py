@@ -12,7 +12,6 @@ from blocks.errors import PlantloopError
 from cosim import Study, open_study
 from cosim.study.manifest_check import EXPECTED
 from cosim.study.stored_rows import read_rows
-from cosim.study.study_report import _command
 from cosim.viewer.study_data import of_study
 
 STUDY = """
@@ -187,5 +186,6 @@ def test_a_command_to_copy_is_one_command(kept, changed):
     """The page shows a command with the name of the study's file, for a user to paste into a shell."""
     whole = json.loads((kept / "study.json").read_text()) | {"study_file": "x.toml; rm -rf ~"}
     s = open_study(changed("study.json", json.dumps(whole).encode()))
-    assert _command(s) == "cosim run 'x.toml; rm -rf ~'"
-    assert of_study(s).content["study"]["command"] == "cosim run 'x.toml; rm -rf ~'"
+    command = "cosim run 'x.toml; rm -rf ~' --case "
+    assert s.store.manifest.command(3, s.store.folder.url) == f"{command}3"
+    assert of_study(s).content["study"]["command"] == [command, ""]
