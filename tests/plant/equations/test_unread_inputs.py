@@ -119,3 +119,8 @@ def test_what_a_subroutine_reads_is_not_known(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", PlantWarning)
         Plant.from_model(on_rail(*elements, push("VARVAL(4)"), x=0.0, v=None), trust=True)
+    asked = Reference_Variable(id=4, type="USERSUB", is_active=False, **asks)
+    with pytest.warns(
+        PlantWarning, match='id=7 "push": nothing that has an effect reads its variables 1, 2, 3'
+    ):
+        Plant.from_model(on_rail(*INPUT, asked, x=0.0, v=None), trust=True)

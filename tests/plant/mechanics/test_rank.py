@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import null_space
 from scipy.sparse import csr_array
 
-from plant.mechanics.rank import MassRoot, Triangle, normal_solver
+from plant.mechanics.rank import MassRoot, Triangle, normal_solver, scaled, squares
 from tests.helpers.matrices import mass_matrix, sparse
 
 
@@ -110,3 +110,15 @@ def test_rows_whose_products_are_singular_are_solved():
     assert A.T @ normal_solver(A)(A @ x) == pytest.approx(x, rel=1e-6)
     both = np.array([x, -x]).T
     assert A.T @ normal_solver(A)(A @ both) == pytest.approx(both, rel=1e-6)
+
+
+def test_rows_and_columns_are_scaled_and_squared_as_they_are_stored(rows):
+    A, down, along = csr_array(rows), np.arange(1.0, 10.0), np.linspace(-1.0, 2.0, 12)
+    for given, dense in (
+        ({"rows": down}, down[:, None] * rows),
+        ({"columns": along}, rows * along),
+        ({"rows": 2.0, "columns": along}, 2.0 * rows * along),
+    ):
+        np.testing.assert_array_equal(scaled(A, **given).toarray(), dense)
+    np.testing.assert_array_equal(A.toarray(), rows)
+    np.testing.assert_allclose(squares(A), (rows**2).sum(axis=1), rtol=1e-14)
