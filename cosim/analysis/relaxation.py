@@ -23,10 +23,8 @@ LONGER, LESS = 3.0, 0.25  # next step after a good one, and after one that was t
 DOWNHILL = 0.5  # of the time in which the fastest growing motion grows e times
 SHORTEST, LONGEST = 1e-12, 1e12  # s
 ARRIVED = 1e-13  # of the size of the unknowns: a step is none
-STANDING, IN_A_ROW = (
-    1e-8,
-    10,
-)  # so many steps that lead no further than this, once corrected: there is no more
+STANDING = 1e-8  # of the size of the unknowns: so short, once corrected,
+IN_A_ROW = 10  # steps one after the other, there is no more
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -212,7 +213,7 @@ class Crossings:
                 return self._search(step, t0, middle, depth + 1) or self._search(step, middle, t1, depth + 1)
             if self._keep_signs(known[1:]):
                 return None
-        elif not self.unknowns.count and self._keep_signs(self._known(step, t0, t1)[1:]):
+        elif not self.unknowns.count and self._keep_signs(self._known(step, t0, t1, NODES[1:])):
             return None  # with unknowns in turn, as they may have no solution behind a crossing
         stored = self.workspace.context.signs
         low = t0
@@ -243,10 +244,10 @@ class Crossings:
         self.unknowns.refresh()
         return self._g()
 
-    def _known(self, step: AcceptedStep, t0: float, t1: float) -> np.ndarray:
-        """Every crossing at `NODES` of a piece of a step, (5, ne)."""
-        known = np.empty((len(NODES), len(self.events)))
-        for k, s in enumerate(NODES):
+    def _known(self, step: AcceptedStep, t0: float, t1: float, nodes: Sequence[float] = NODES) -> np.ndarray:
+        """Every crossing at nodes of a piece of a step, (n, ne)."""
+        known = np.empty((len(nodes), len(self.events)))
+        for k, s in enumerate(nodes):
             known[k] = self._values(step, t1 if s == 1.0 else t0 + s * (t1 - t0))
         return known
 
