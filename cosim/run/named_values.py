@@ -27,19 +27,20 @@ def set_all(system: System, context: Context, kind: str, values: Mapping[str, An
     PlantloopError    as the setters of one; two names of one thing, of which the first would have no effect
     """
     how = {"parameter": set_parameter, "state": set_initial, "input": set_input}[kind]
-    names, given = system.names(kind), dict[tuple[str, int | None], str]()
+    names, given = system.names(kind), dict[str, dict[int | None, str]]()
     for name, value in values.items():
         how(system, context, name, value)
         full, component = names.locate(name)
-        same = [old for key, old in given.items() if key[0] == full and component in (None, key[1])]
-        if same:
+        before = given.setdefault(full, {})
+        same = next(iter(before.values()), None) if component is None else before.get(component)
+        if same is not None:
             raise PlantloopError(
-                f"'{same[0]}' and '{name}' are the same {kind} of '{system.name}', and both are given.",
+                f"'{same}' and '{name}' are the same {kind} of '{system.name}', and both are given.",
                 path=full,
                 value=value,
                 hint="Give one of them.",
             )
-        given[full, component] = name
+        before[component] = name
 
 
 def set_input(system: System, context: Context, name: str, value: Any) -> None:
